@@ -10,7 +10,7 @@ const TTL_MS = 1_000;
 const MAX_ENTRIES = 10_000;
 /** Maximum number of keys that one statement reads. */
 const MAX_IN_BATCH = 200;
-const LONGEST_BATCH_MS = 1_000;
+const MAX_BATCH_MS = 1_000;
 /** How many times a second `currentUser` reads a user who is not a member. Further requests for a wrong workspace cause no reads. */
 const FRESH_READS = 5;
 
@@ -93,7 +93,7 @@ export class AccessCache {
   private lookUp(prefixes: readonly string[]): Promise<(KeyRecord | null)[]> {
     const found = this.identities.keysByPrefix(prefixes);
     this.lastBatch = new Promise<void>((resolve) => {
-      const timer = this.clock.after(LONGEST_BATCH_MS, resolve);
+      const timer = this.clock.after(MAX_BATCH_MS, resolve);
       const end = () => {
         timer.cancel();
         resolve();

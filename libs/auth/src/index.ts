@@ -10,7 +10,7 @@ export {
   FLAG_NAME,
   type FeatureFlag,
   type FlagCaller,
-  LONGEST_FLAG_NAME,
+  MAX_FLAG_NAME_LENGTH,
   ROLLOUT_UNITS,
 } from './flags/feature-flag.js';
 export { FeatureFlagsModule } from './flags/feature-flags.module.js';

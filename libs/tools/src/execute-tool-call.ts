@@ -48,7 +48,7 @@ export async function executeToolCall(run: ToolRun): Promise<ToolOutcome> {
   return { ...settlement, modelText: projectResult(settlement.result, 'model'), durationMs };
 }
 
-const LONGEST_REASON = 1_000;
+const MAX_REASON_LENGTH = 1_000;
 
 async function settle(run: ToolRun): Promise<Settlement> {
   const { tool, context } = run;
@@ -121,7 +121,7 @@ function redacted(run: ToolRun, text: string): string {
 function shownReason(run: ToolRun, error: unknown): string {
   const text = error instanceof Error ? error.message : typeof error === 'string' ? error : '';
   const reason = text.trim() === '' ? 'it failed without a reason' : text;
-  return toStorableText(redacted(run, reason).slice(0, LONGEST_REASON));
+  return toStorableText(redacted(run, reason).slice(0, MAX_REASON_LENGTH));
 }
 
 function toText(value: unknown): string {

@@ -1,4 +1,4 @@
-const LONGEST_SHOWN = 40;
+const MAX_SHOWN_LENGTH = 40;
 /** Strings (with a colon if the string is a member name), numbers, and the brackets of objects and arrays. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|-?\d[\d.eE+-]*|[{}[\]]/g;
 const SMALL_INTEGER = /^(?:0|-?[1-9]\d{0,14})$/;
@@ -54,5 +54,5 @@ function decimalOf(number: string): string | undefined {
 }
 
 function shown(text: string): string {
-  return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}…`;
+  return text.length <= MAX_SHOWN_LENGTH ? text : `${text.slice(0, MAX_SHOWN_LENGTH)}…`;
 }

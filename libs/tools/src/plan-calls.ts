@@ -88,8 +88,8 @@ export function planCalls(requested: readonly RequestedCall[], plan: CallPlan): 
 
 const RUN: Disposition = { type: 'run' };
 const CLIENT: Disposition = { type: 'client' };
-const LONGEST_NAME = 64;
-const LONGEST_CALL_ID = 256;
+const MAX_NAME_LENGTH = 64;
+const MAX_CALL_ID_LENGTH = 256;
 
 function refusalOf(name: string, tool: OfferedTool | undefined, unknownTool = notRegistered): Disposition | null {
   if (tool === undefined || tool.handling === 'unregistered') return skipped(unknownTool(name));
@@ -113,7 +113,7 @@ function storedArguments(text: string): string {
 
 /** No registered name is longer, so the rest of an invented name is dropped. */
 function cutName(name: string): string {
-  return toStorableText(name.slice(0, LONGEST_NAME));
+  return toStorableText(name.slice(0, MAX_NAME_LENGTH));
 }
 
 /** The call ids of earlier rounds and of this one. */
@@ -133,7 +133,7 @@ class UsedIds {
 
 /** Whether the id that the provider gave to a call can be used. */
 export function isUsableCallId(id: string): boolean {
-  return id !== '' && id.length <= LONGEST_CALL_ID;
+  return id !== '' && id.length <= MAX_CALL_ID_LENGTH;
 }
 
 function freeId(given: string, ours: string, used: UsedIds): string {

@@ -37,17 +37,17 @@ export function cutToBytes(text: string, limit: number): string {
 
 /** The end of a truncated text. The first line is present if the complete text is stored (`toKeptResult`). */
 const NOTE = /(\n\[read on with read_tool_output [^\n]*\])?\n\[truncated, (\d{1,15}) bytes in total\]$/;
-const LONGEST_NOTE = 2_000;
+const MAX_NOTE_LENGTH = 2_000;
 
 /** A durable text may already be truncated; then the size in its note counts. A plain cut leaves at most 3 bytes unused. */
 function wholeOf(text: string, bytes: number): { readonly body: string; readonly total: number } {
   const isOfDurableSize = bytes <= RESULT_BYTES.durable && bytes > RESULT_BYTES.durable - 4;
-  const note = NOTE.exec(text.slice(-LONGEST_NOTE));
+  const note = NOTE.exec(text.slice(-MAX_NOTE_LENGTH));
   if (note === null || (note[1] === undefined && !isOfDurableSize)) return { body: text, total: bytes };
   return { body: text.slice(0, text.length - note[0].length), total: Math.max(bytes, Number(note[2])) };
 }
 
 /** Whether a result is a preview of a stored text that the model can page through. */
 export function canReadOn(text: string): boolean {
-  return NOTE.exec(text.slice(-LONGEST_NOTE))?.[1] !== undefined;
+  return NOTE.exec(text.slice(-MAX_NOTE_LENGTH))?.[1] !== undefined;
 }

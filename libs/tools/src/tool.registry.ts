@@ -1,4 +1,4 @@
-import { FLAG_NAME, LONGEST_FLAG_NAME } from '#auth';
+import { FLAG_NAME, MAX_FLAG_NAME_LENGTH } from '#auth';
 import type { ToolDefinition } from '#models';
 
 import { compileSchema } from './compile-schema.js';
@@ -7,7 +7,7 @@ import { invalidTool } from './tools.errors.js';
 
 /** The allowed names of a tool. */
 export const TOOL_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
-const LONGEST_TIMEOUT_MS = 24 * 3_600_000;
+const MAX_TIMEOUT_MS = 24 * 3_600_000;
 
 /** The tools of this process. They register while the process boots; an invalid tool prevents the start. */
 export class ToolRegistry {
@@ -59,9 +59,9 @@ function problemOf(tool: Tool): string | null {
   if (tool.handler === null && tool.runtime !== 'client') return 'it has no handler';
   if (tool.parameters['type'] !== 'object') return 'its input is not an object schema';
   const timeoutMs = tool.timeoutMs ?? 1;
-  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > LONGEST_TIMEOUT_MS) return 'its time limit is wrong';
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MAX_TIMEOUT_MS) return 'its time limit is wrong';
   const { concurrency, flag, isolation } = tool;
-  if (flag !== null && !(FLAG_NAME.test(flag) && flag.length <= LONGEST_FLAG_NAME))
+  if (flag !== null && !(FLAG_NAME.test(flag) && flag.length <= MAX_FLAG_NAME_LENGTH))
     return 'its flag is no name of a feature flag, such as new-search';
   if (concurrency !== null && isolation !== 'queue') return 'concurrency requires isolation "queue"';
   if (concurrency !== null && !isConcurrency(concurrency)) return `concurrency is 1 to ${MAX_CONCURRENT}`;

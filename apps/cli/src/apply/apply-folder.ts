@@ -16,7 +16,7 @@ const signs: Readonly<Record<Action, readonly [sign: string, style: Style]>> = {
   change: ['~', 'yellow'],
   unchanged: ['=', 'dim'],
 };
-const LONGEST_VALUE = 60;
+const MAX_VALUE_LENGTH = 60;
 /** More changed fields of one file are counted, not listed. */
 const MAX_FIELDS = 20;
 
@@ -47,7 +47,7 @@ function showField({ path, before, after }: FieldChange): string {
 function showValue(value: unknown): string {
   if (value === undefined) return '(none)';
   const text = oneLine(JSON.stringify(value));
-  return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
+  return text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH)}…` : text;
 }
 
 export interface ApplyFlags {

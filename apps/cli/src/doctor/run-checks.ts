@@ -8,7 +8,7 @@ import type { Check } from './check.js';
 import { checkAccess, checkModel, checkQueue } from './check-workspace.js';
 
 const JOB_TIMEOUT_MS = 60_000;
-const LONGEST_ANSWER = 60;
+const MAX_ANSWER_LENGTH = 60;
 
 /** A whole job: the queue, a worker, the model and the stream. It is stopped when that takes more than a minute. */
 async function checkJob(context: Context): Promise<Check> {
@@ -26,7 +26,7 @@ async function checkJob(context: Context): Promise<Check> {
     return {
       name: 'job',
       state: 'ok',
-      detail: `completed in ${took} with ${result.model}: ${cutToWidth(oneLine(result.content), LONGEST_ANSWER)}`,
+      detail: `completed in ${took} with ${result.model}: ${cutToWidth(oneLine(result.content), MAX_ANSWER_LENGTH)}`,
     };
   }
   return {

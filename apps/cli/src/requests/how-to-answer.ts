@@ -7,7 +7,7 @@ import { offeredActions, type QuestionAction } from './offered-actions.js';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-const LONGEST = 200;
+const MAX_LENGTH = 200;
 const values: Readonly<Record<string, string>> = {
   number: '0',
   integer: '0',
@@ -25,7 +25,7 @@ function exampleOf(schema: unknown): string {
   if (!isSchema(properties)) return typeof type === 'string' ? valueOf(schema) : '…';
   const members = Object.entries(properties).map(([name, field]) => `${JSON.stringify(name)}: ${valueOf(field)}`);
   const example = oneLine(`{${members.join(', ')}}`);
-  return example.length > LONGEST ? '…' : example;
+  return example.length > MAX_LENGTH ? '…' : example;
 }
 
 function valueOf(field: unknown): string {

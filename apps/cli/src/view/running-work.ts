@@ -11,7 +11,7 @@ interface Running {
   progress: string;
 }
 
-const LONGEST_TAIL = 60;
+const MAX_TAIL_LENGTH = 60;
 
 /** What a job is doing at the moment, for the status line. */
 export class RunningWork {
@@ -102,7 +102,7 @@ export class RunningWork {
   }
 
   private write(text: string): void {
-    this.tail = oneLine((this.tail + text).slice(-4 * LONGEST_TAIL)).slice(-LONGEST_TAIL);
+    this.tail = oneLine((this.tail + text).slice(-4 * MAX_TAIL_LENGTH)).slice(-MAX_TAIL_LENGTH);
   }
 
   private begin({ callId, name }: ToolCallState): void {

@@ -6,13 +6,13 @@ import { oneLine } from '../terminal/plain-text.js';
 import type { EventTable } from './event-table.js';
 import { sayEdit, type ToolCallState } from './show-tool-call.js';
 
-const LONGEST = 400;
+const MAX_LENGTH = 400;
 
 function words(...parts: readonly (string | null | undefined)[]): string {
   return parts
     .map((part) => oneLine(part ?? ''))
     .filter((part) => part !== '')
-    .map((part) => (part.length > LONGEST ? `${part.slice(0, LONGEST)}…` : part))
+    .map((part) => (part.length > MAX_LENGTH ? `${part.slice(0, MAX_LENGTH)}…` : part))
     .join(' · ');
 }
 

@@ -4,7 +4,7 @@ import { printOpenRequests } from './open-request.js';
 import type { SampleEvent } from './sample-event.js';
 import { SampleStopwatch, type SampleTimings } from './sample-timings.js';
 
-const LONGEST_SHOWN = 100;
+const MAX_SHOWN_LENGTH = 100;
 
 /** Aligns with the text of lines that begin with a time. */
 const INDENT = ' '.repeat(13);
@@ -68,7 +68,7 @@ export class SampleView {
 
 function oneLine(text: string): string {
   const line = toPlainText(text).replaceAll(/\s+/g, ' ');
-  return line.length <= LONGEST_SHOWN ? line : `${line.slice(0, LONGEST_SHOWN)}…`;
+  return line.length <= MAX_SHOWN_LENGTH ? line : `${line.slice(0, MAX_SHOWN_LENGTH)}…`;
 }
 
 /** The client's id of the sample's assistant message. */

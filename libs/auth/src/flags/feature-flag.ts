@@ -6,7 +6,7 @@ export type RolloutUnit = (typeof ROLLOUT_UNITS)[number];
 
 /** The pattern of flag names: words of lower-case letters and digits, joined by hyphens. */
 export const FLAG_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
-export const LONGEST_FLAG_NAME = 64;
+export const MAX_FLAG_NAME_LENGTH = 64;
 /** Maximum number of flags in an installation. */
 export const MAX_FLAGS = 100;
 /** Maximum number of ids in each list of a flag. */

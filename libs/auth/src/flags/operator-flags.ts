@@ -7,7 +7,7 @@ import { parseInput } from '../parse-input.js';
 import {
   type FeatureFlag,
   FLAG_NAME,
-  LONGEST_FLAG_NAME,
+  MAX_FLAG_NAME_LENGTH,
   MAX_FLAGS,
   MAX_LISTED,
   ROLLOUT_UNITS,
@@ -16,7 +16,7 @@ import { type FlagChange, OperatorFlagsRepository } from './operator-flags.repos
 
 const name = z
   .string()
-  .max(LONGEST_FLAG_NAME)
+  .max(MAX_FLAG_NAME_LENGTH)
   .regex(FLAG_NAME, 'use words of lower-case letters and digits, joined by hyphens, as in new-search');
 const ids = z.array(z.string().refine(isId, 'must be the id of a workspace or a user')).max(MAX_LISTED).default([]);
 const changes = z.strictObject({

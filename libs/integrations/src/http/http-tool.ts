@@ -11,7 +11,7 @@ import { secretsIn, withoutSecrets } from './secret-references.js';
 import { parseUrlTemplate } from './url-template.js';
 
 const text = (longest: number) => z.string().min(1).max(longest);
-const LONGEST_TIMEOUT_MS = 300_000;
+const MAX_TIMEOUT_MS = 300_000;
 const MAX_BYTES = 8_388_608;
 
 const header = z.strictObject({
@@ -54,7 +54,7 @@ const definition = z.strictObject({
   result: text(500).optional(),
   effect: z.enum(['pure', 'idempotent', 'once']).default('once'),
   repeatable: z.boolean().default(false),
-  timeoutMs: z.int().min(1).max(LONGEST_TIMEOUT_MS).optional(),
+  timeoutMs: z.int().min(1).max(MAX_TIMEOUT_MS).optional(),
   maxBytes: z.int().min(1).max(MAX_BYTES).default(1_048_576),
   approval: z.enum(['require_approval', 'block']).optional(),
   allowEdit: z.boolean().default(true),

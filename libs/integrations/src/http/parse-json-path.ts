@@ -20,7 +20,7 @@ export interface JsonPath {
   readonly isSingular: boolean;
 }
 
-const LONGEST = 500;
+const MAX_LENGTH = 500;
 /** Far above what paths need. The limit exists because each step may visit every value. */
 const MAX_SEGMENTS = 20;
 const MAX_SELECTORS = 20;
@@ -33,7 +33,7 @@ const { IndexSelector, NameSelector, SliceSelector, WildcardSelector } = jsonpat
  * unbounded. Returns a problem as a clause.
  */
 export function parseJsonPath(text: string): JsonPath | string {
-  if (text.length > LONGEST) return `it is longer than ${LONGEST} characters`;
+  if (text.length > MAX_LENGTH) return `it is longer than ${MAX_LENGTH} characters`;
   const query = compiled(text);
   if (typeof query === 'string') return query;
   if (query.segments.length > MAX_SEGMENTS) return `it has more than ${MAX_SEGMENTS} steps`;

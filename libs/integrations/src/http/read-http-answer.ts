@@ -8,19 +8,19 @@ import { parseJsonPath } from './parse-json-path.js';
 import { selectJson } from './select-json.js';
 import { selectedText } from './selected-text.js';
 
-const LONGEST_EXCERPT = 500;
+const MAX_EXCERPT_LENGTH = 500;
 /** Characters read beyond the excerpt, so that a secret that begins within the excerpt is redacted completely, in any form. */
-const LONGEST_SECRET = 32_768;
+const MAX_SECRET_LENGTH = 32_768;
 
 /** Redacts secrets in a complete text, and in a truncated one, which may end within a secret. */
 type Redaction = Pick<TextRedactor, 'redact' | 'redactCut'>;
 
 /** The beginning of a response, for people and error messages. */
-export function excerptOf(answer: OutboundResponse, redaction: Redaction, longest = LONGEST_EXCERPT): string {
+export function excerptOf(answer: OutboundResponse, redaction: Redaction, longest = MAX_EXCERPT_LENGTH): string {
   if (!isText(answer)) return `(${answer.body.length} bytes of ${answer.headers['content-type'] ?? 'unknown type'})`;
   const all = decodeText(answer);
-  const isCut = answer.isCut || all.length > longest + LONGEST_SECRET;
-  const text = (isCut ? redaction.redactCut(all.slice(0, longest + LONGEST_SECRET)) : redaction.redact(all)).trim();
+  const isCut = answer.isCut || all.length > longest + MAX_SECRET_LENGTH;
+  const text = (isCut ? redaction.redactCut(all.slice(0, longest + MAX_SECRET_LENGTH)) : redaction.redact(all)).trim();
   return text.length <= longest ? text : `${text.slice(0, longest).toWellFormed()} …`;
 }
 

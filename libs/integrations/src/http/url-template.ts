@@ -15,14 +15,14 @@ export interface UrlTemplate {
   readonly names: readonly string[];
 }
 
-const LONGEST = 2_000;
+const MAX_LENGTH = 2_000;
 
 /**
  * Reads a template such as `https://api.example.com/users/{id}?q={query}`. Arguments may occur in segments of the path and in values of the
  * query, nowhere else. Returns a problem as a clause if the template is invalid.
  */
 export function parseUrlTemplate(text: string): UrlTemplate | string {
-  if (text.length > LONGEST) return `it is longer than ${LONGEST} characters`;
+  if (text.length > MAX_LENGTH) return `it is longer than ${MAX_LENGTH} characters`;
   if (/[\s\\#]/.test(text)) return 'it must not contain spaces, backslashes or a fragment';
   const parts = /^(https?:\/\/[^/?]+)([^?]*)(?:\?(.*))?$/i.exec(text);
   const [, authority = '', path = '', query = ''] = parts ?? [];

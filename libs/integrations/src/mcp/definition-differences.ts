@@ -11,7 +11,7 @@ export interface DefinitionDifference {
 }
 
 const MAX_SHOWN = 50;
-const LONGEST_VALUE = 4_000;
+const MAX_VALUE_LENGTH = 4_000;
 
 /** The differences of two definitions, at the deepest members that differ; the first 50. Empty if they are equal. */
 export function differencesOf(accepted: McpDefinition, current: McpDefinition): readonly DefinitionDifference[] {
@@ -46,5 +46,5 @@ function textOf(value: unknown): string | null {
 
 function shown(value: unknown): string | null {
   const text = textOf(value);
-  return text === null || text.length <= LONGEST_VALUE ? text : `${text.slice(0, LONGEST_VALUE)}…`;
+  return text === null || text.length <= MAX_VALUE_LENGTH ? text : `${text.slice(0, MAX_VALUE_LENGTH)}…`;
 }

@@ -56,7 +56,7 @@ const TIMEOUT_MS = 10_000;
 /** An old server may ignore the probe; after this time, the legacy handshake is used. */
 const PROBE_MS = 3_000;
 /** The signal of the call ends it. This value only prevents the client's default timeout of a minute. */
-const LONGEST_CALL_MS = 2 ** 31 - 1;
+const MAX_CALL_MS = 2 ** 31 - 1;
 
 /**
  * A connection to one server for one workspace, over the official client. It offers the server no capabilities (no sampling, no roots, no
@@ -138,7 +138,7 @@ export class McpConnection {
         { name: definition.name, arguments: args, _meta: { [KEY_META]: idempotencyKey, [EPOCH_META]: epoch } },
         {
           signal: stop.signal,
-          timeout: LONGEST_CALL_MS,
+          timeout: MAX_CALL_MS,
           onprogress: progressTo(context),
           headers: { [KEY_HEADER]: idempotencyKey, 'X-Job-Epoch': String(epoch) },
           toolDefinition: definition as Tool, // the listing has validated it

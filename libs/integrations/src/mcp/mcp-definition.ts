@@ -39,7 +39,7 @@ export interface McpListedHash {
 
 /** Maximum size of the definition of one tool, as JSON bytes. */
 export const MAX_DEFINITION_BYTES = 65_536;
-const LONGEST_NAME = 128;
+const MAX_NAME_LENGTH = 128;
 
 /**
  * Parses a tool of a listing. Members that do not belong to a definition (`_meta`, `icons`) are left out. Returns null if the tool cannot be
@@ -47,7 +47,7 @@ const LONGEST_NAME = 128;
  */
 export function toListedTool(tool: Readonly<Record<string, unknown>>): ListedTool | null {
   const { name, title, description, inputSchema, outputSchema, annotations } = tool;
-  if (typeof name !== 'string' || name === '' || name.length > LONGEST_NAME) return null;
+  if (typeof name !== 'string' || name === '' || name.length > MAX_NAME_LENGTH) return null;
   try {
     const stored = toStorable({ name, title, description, inputSchema, outputSchema, annotations });
     const text = canonicalJson(stored);

@@ -34,7 +34,7 @@ export const SERVER_OFF = 'The MCP server of this tool was removed or switched o
 
 const BROKEN = 'The connection to the MCP server broke off before it answered.';
 const UNREADABLE = 'The MCP server cannot be reached, or what it answers is not MCP.';
-const LONGEST_MESSAGE = 500;
+const MAX_MESSAGE_LENGTH = 500;
 
 /** Converts an error of the client, the guard or the operating system to a failure with a message of this server. */
 export function toMcpFailure(error: unknown): McpFailure {
@@ -87,7 +87,7 @@ function ofStatus(status: number, cause: unknown): McpFailure {
 
 function ofProtocol(error: ProtocolError): McpFailure {
   if (error.code === BROKEN_OFF) return new McpFailure('broken_off', BROKEN, error);
-  return new McpFailure('refused', `The MCP server refused: ${error.message.slice(0, LONGEST_MESSAGE)}`, error);
+  return new McpFailure('refused', `The MCP server refused: ${error.message.slice(0, MAX_MESSAGE_LENGTH)}`, error);
 }
 
 /** The error and its causes; the client sometimes stores a cause in `data`. */

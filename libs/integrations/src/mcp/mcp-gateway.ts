@@ -38,7 +38,7 @@ export interface GatewayCall {
 }
 
 const UNKNOWN = 'Its tools cannot be listed.';
-const LONGEST_MESSAGE = 1_000;
+const MAX_MESSAGE_LENGTH = 1_000;
 
 /**
  * Connects a workspace to its MCP servers with the current settings, secrets that are decrypted only while they are in use, the guarded
@@ -166,7 +166,8 @@ function redactedProgress(
   redact: OpenSecrets['redact'],
 ): ToolContext['progress'] {
   return ({ message, ...numbers }) => {
-    const shown = message === undefined ? {} : { message: toStorableText(redact(message).slice(0, LONGEST_MESSAGE)) };
+    const shown =
+      message === undefined ? {} : { message: toStorableText(redact(message).slice(0, MAX_MESSAGE_LENGTH)) };
     progress({ ...numbers, ...shown });
   };
 }
@@ -212,14 +213,14 @@ function textOf(block: ContentBlock): string {
   }
 }
 
-const LONGEST_WORD = 500;
+const MAX_WORD_LENGTH = 500;
 
 /** Puts a name on one line, so that it cannot imitate other content. */
 function word(text: string | undefined): string {
   return (text ?? '')
     .replace(/[\p{Cc}[\]]+/gu, ' ')
     .trim()
-    .slice(0, LONGEST_WORD);
+    .slice(0, MAX_WORD_LENGTH);
 }
 
 /** The number of bytes in a base64 text. */

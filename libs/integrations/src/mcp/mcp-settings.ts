@@ -17,7 +17,7 @@ const MAX_MEMBERS = 100;
 const TOO_MANY = `at most ${MAX_MEMBERS}`;
 /** The maximum number of tools of a server. */
 const MAX_EFFECTS = 200;
-const LONGEST_TIMEOUT_MS = 24 * 3_600_000;
+const MAX_TIMEOUT_MS = 24 * 3_600_000;
 
 const storable = (longest: number) =>
   z
@@ -28,7 +28,7 @@ const storable = (longest: number) =>
 
 const effects = z.enum(['pure', 'idempotent', 'once']);
 const common = {
-  timeoutMs: z.int().min(1).max(LONGEST_TIMEOUT_MS).nullable().default(null),
+  timeoutMs: z.int().min(1).max(MAX_TIMEOUT_MS).nullable().default(null),
   isolated: z.boolean().default(false),
   trusted: z.boolean().default(false),
   effect: effects.nullable().default(null),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-const LONGEST_NAME = 64;
+const MAX_NAME_LENGTH = 64;
 const MARK_DIGITS = 8;
 
 /**
@@ -10,7 +10,7 @@ const MARK_DIGITS = 8;
  */
 export function offeredName(server: string, tool: string): string {
   const plain = `${server}.${tool}`;
-  if (plain.length <= LONGEST_NAME && /^[\w.-]+$/.test(plain)) return plain;
+  if (plain.length <= MAX_NAME_LENGTH && /^[\w.-]+$/.test(plain)) return plain;
   const mark = `-${createHash('sha256').update(tool).digest('hex').slice(0, MARK_DIGITS)}`;
-  return plain.replace(/[^\w.-]/gu, '_').slice(0, LONGEST_NAME - mark.length) + mark;
+  return plain.replace(/[^\w.-]/gu, '_').slice(0, MAX_NAME_LENGTH - mark.length) + mark;
 }

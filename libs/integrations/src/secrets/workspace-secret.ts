@@ -17,12 +17,13 @@ export const SECRET_NAME = /^[A-Za-z]\w{0,63}$/;
 
 /** Shorter values may be ordinary words, which redaction could not distinguish from other tool output. */
 const SHORTEST = 8;
-const LONGEST = 8_192;
+const MAX_LENGTH = 8_192;
 
 /** Why a text cannot be the value of a secret; null: it can. */
 export function problemOfValue(secret: Secret): string | null {
   const value = secret.reveal();
-  if (value.length < SHORTEST || value.length > LONGEST) return `a secret has ${SHORTEST} to ${LONGEST} characters`;
+  if (value.length < SHORTEST || value.length > MAX_LENGTH)
+    return `a secret has ${SHORTEST} to ${MAX_LENGTH} characters`;
   return toStorableText(value) === value ? null : 'it contains characters that cannot be stored';
 }
 

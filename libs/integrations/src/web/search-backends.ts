@@ -12,7 +12,7 @@ export interface FoundRow extends SearchResult {
   readonly row: Readonly<Record<string, unknown>>;
 }
 
-const LONGEST_SNIPPET = 1_000;
+const MAX_SNIPPET_LENGTH = 1_000;
 
 /** A search provider: how to send a query, and where the response has the results. */
 export interface SearchBackend {
@@ -101,7 +101,7 @@ export function foundRows(
  */
 function toText(value: unknown, redact: (text: string) => string): string {
   return typeof value === 'string'
-    ? redact(value.replace(/<\/?(?:strong|em|b|i)>/g, '')).slice(0, LONGEST_SNIPPET)
+    ? redact(value.replace(/<\/?(?:strong|em|b|i)>/g, '')).slice(0, MAX_SNIPPET_LENGTH)
     : '';
 }
 

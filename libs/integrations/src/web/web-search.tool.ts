@@ -7,7 +7,7 @@ import { askJson } from './ask-json.js';
 import { foundRows, type SearchBackend, type SearchResult } from './search-backends.js';
 
 const COUNT = 5;
-const LONGEST_QUERY = 400;
+const MAX_QUERY_LENGTH = 400;
 
 // Clients advertise exactly this schema, so the handler checks further limits.
 const input = z.object({ query: z.string().describe('What to search for') });
@@ -20,7 +20,7 @@ export function webSearchTool(fetch: GuardedFetch, backend: SearchBackend): Tool
     input,
     effect: 'pure',
     execute: async ({ query }, { signal }) => {
-      const wanted = query.trim().slice(0, LONGEST_QUERY);
+      const wanted = query.trim().slice(0, MAX_QUERY_LENGTH);
       if (wanted === '') throw new Error('the query is empty');
       const answer = await askJson(fetch, { ...backend.toRequest(wanted, COUNT), signal }, 'the search service');
       return { query: wanted, results: toResults(answer, backend) };

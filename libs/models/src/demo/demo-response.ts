@@ -36,7 +36,7 @@ export interface DemoResponse {
 }
 
 const STAND_IN = `I am ${DEMO_MODEL_NAME}, a rule-based stand-in and not a language model`;
-const LONGEST_QUOTE = 400;
+const MAX_QUOTE_LENGTH = 400;
 
 /** Responds by rules. Pure: the same request gives the same response. */
 export function answerByRules(request: DemoRequest): DemoResponse {
@@ -101,5 +101,5 @@ function plainAnswer(question: string, missing: readonly string[]): string {
 
 function quote(text: string): string {
   const trimmed = text.trim();
-  return trimmed.length <= LONGEST_QUOTE ? trimmed : `${trimmed.slice(0, LONGEST_QUOTE).toWellFormed()}…`;
+  return trimmed.length <= MAX_QUOTE_LENGTH ? trimmed : `${trimmed.slice(0, MAX_QUOTE_LENGTH).toWellFormed()}…`;
 }

@@ -1,6 +1,6 @@
 import { hostRefused, portRefused, urlRefused } from './outbound.errors.js';
 
-const LONGEST_URL = 8_192;
+const MAX_URL_LENGTH = 8_192;
 
 /** The rules for a URL. */
 export interface UrlRules {
@@ -16,7 +16,7 @@ export interface UrlRules {
  */
 export function readOutboundUrl(text: string | URL, rules: UrlRules): URL {
   const url = URL.parse(String(text));
-  if (url === null || url.href.length > LONGEST_URL) throw urlRefused('This is not a valid URL.');
+  if (url === null || url.href.length > MAX_URL_LENGTH) throw urlRefused('This is not a valid URL.');
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
     throw urlRefused('The URL must begin with https:// or http://.');
   }

@@ -38,7 +38,7 @@ const SHAPES: readonly RegExp[] = [
 /** Endings that make a complete credential from the beginning of one. */
 const ENDINGS = ['A'.repeat(64), 'AAAAAAAA.AAAA.', 'A@'];
 /** No credential is longer than this, except a key with hundreds of lines. */
-const LONGEST = 32_768;
+const MAX_LENGTH = 32_768;
 
 /** The texts that look like a credential, pattern by pattern. */
 export function* credentialsIn(text: string): Generator<SecretRange> {
@@ -51,7 +51,7 @@ export function* credentialsIn(text: string): Generator<SecretRange> {
 
 /** Where a credential may begin that is cut off at the end of the text; the text's length if there is none. */
 export function cutCredential(text: string): number {
-  const before = Math.max(0, text.length - LONGEST);
+  const before = Math.max(0, text.length - MAX_LENGTH);
   const tail = text.slice(before);
   const starts = ENDINGS.flatMap((ending) =>
     [...credentialsIn(tail + ending)].filter(({ start, end }) => start < tail.length && end > tail.length),

@@ -7,7 +7,7 @@ const MARK = '[redacted]';
  */
 const WINDOW = 256;
 /** The most characters that are buffered as one possible secret. A longer run is released as marked text, so memory stays bounded. */
-const LONGEST_HELD = 16_384;
+const MAX_HELD_LENGTH = 16_384;
 
 /** The number of released characters that are stored: they may be the start of an escape sequence that the next piece completes. */
 const REMEMBERED = 16;
@@ -106,7 +106,7 @@ export class TextRedactor {
     const isOneLetter = begun === window.length - 1 && begun > 0 && LETTER.test(window.charAt(begun - 1));
     if (isEnd || (isOneLetter && LETTER.test(window.charAt(begun)))) return { ranges: merged, cut: window.length };
     const cut = merged.find(({ from, end }) => from < begun && end > begun)?.from ?? begun;
-    if (window.length - cut <= LONGEST_HELD) return { ranges: merged, cut };
+    if (window.length - cut <= MAX_HELD_LENGTH) return { ranges: merged, cut };
     return { ranges: merge([...merged, { from: cut, start: cut, end: window.length }]), cut: window.length };
   }
 
@@ -126,7 +126,7 @@ export class TextRedactor {
 
 /** The position up to which text can be released: never inside a secret, and never after the beginning of a secret that is still arriving. */
 function safeCut(length: number, begun: number, ranges: readonly SecretRange[]): number {
-  if (length > LONGEST_HELD) return length;
+  if (length > MAX_HELD_LENGTH) return length;
   const cut = Math.max(0, Math.min(length - WINDOW, begun));
   return ranges.find((range) => range.from < cut && range.end > cut)?.from ?? cut;
 }

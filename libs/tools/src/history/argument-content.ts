@@ -14,9 +14,9 @@ export interface ArgumentCondition {
 
 /** Maximum number of indexed values of a call. Filters do not find later values. */
 export const MAX_CONTENTS = 32;
-const LONGEST_CONDITION = 1_000;
+const MAX_CONDITION_LENGTH = 1_000;
 /** Longer contents are stored as a digest. */
-const LONGEST_CONTENT = 200;
+const MAX_CONTENT_LENGTH = 200;
 
 const STEP = /^(?:\.([^\s.[\]="]+)|\[(\d{1,9})\]|\[("(?:[^"\\]|\\.)*")\])/;
 
@@ -25,7 +25,7 @@ const STEP = /^(?:\.([^\s.[\]="]+)|\[(\d{1,9})\]|\[("(?:[^"\\]|\\.)*")\])/;
  * arguments' root, then a JSON text, number, boolean or null. Throws `bad_request` for anything else.
  */
 export function parseArgumentCondition(text: string): ArgumentCondition {
-  const { path, rest } = takePath(text.length > LONGEST_CONDITION ? '' : text.trim());
+  const { path, rest } = takePath(text.length > MAX_CONDITION_LENGTH ? '' : text.trim());
   const value = rest.startsWith('=') ? toScalar(rest.slice(1)) : undefined;
   if (path.length === 0 || value === undefined) {
     throw invalidHistoryFilter('argument', 'argument must read like $.to = "x", with a text, number, boolean or null');
@@ -36,7 +36,7 @@ export function parseArgumentCondition(text: string): ArgumentCondition {
 /** The index entry that a condition looks for, in the format of `argumentContents`. */
 export function argumentContent({ path, value }: ArgumentCondition): string {
   const text = JSON.stringify([...path, value]);
-  return text.length <= LONGEST_CONTENT ? text : createHash('sha256').update(text).digest('base64');
+  return text.length <= MAX_CONTENT_LENGTH ? text : createHash('sha256').update(text).digest('base64');
 }
 
 /** The index entries of arguments, in the order of their text: every value that is not an object or array, with its path. At most 32. */

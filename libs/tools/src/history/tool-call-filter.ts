@@ -46,7 +46,7 @@ export interface ToolCallPlace {
 /** Maximum number of conditions on arguments. */
 export const MAX_ARGUMENT_CONDITIONS = 3;
 
-const LONGEST_TEXT = 200;
+const MAX_TEXT_LENGTH = 200;
 
 /** Throws `bad_request` for a filter that exceeds a limit. */
 export function assertToolCallFilter(filter: ToolCallFilter): void {
@@ -55,7 +55,8 @@ export function assertToolCallFilter(filter: ToolCallFilter): void {
     throw invalidHistoryFilter('argument', `argument takes at most ${MAX_ARGUMENT_CONDITIONS} conditions`);
   }
   for (const [field, text] of Object.entries({ errorText, tool })) {
-    if (text.length > LONGEST_TEXT) throw invalidHistoryFilter(field, `${field} exceeds ${LONGEST_TEXT} characters`);
+    if (text.length > MAX_TEXT_LENGTH)
+      throw invalidHistoryFilter(field, `${field} exceeds ${MAX_TEXT_LENGTH} characters`);
   }
   if (minDurationMs < 0 || maxDurationMs < 0) {
     throw invalidHistoryFilter('durationMs', 'durationMs must not be negative');

@@ -43,7 +43,7 @@ export const hookEvents: readonly string[] = Object.keys(fields);
 /** The field of the events that the globs of each name match. */
 const fieldOfGlobs = { tool: 'tool', agent: 'agent', workflow: 'workflow', workspace: 'workspaceId' } as const;
 const MAX_GLOBS = 100;
-const LONGEST_GLOB = 200;
+const MAX_GLOB_LENGTH = 200;
 const limits = { steps: 10_000, cpuMs: 5 };
 
 /** Compiles the condition or the globs of a hook; absent: it runs for every event. */
@@ -93,8 +93,8 @@ function compileGlobs(on: HookEvent, match: HookMatch): CompiledMatch {
     if (!Object.hasOwn(fields[on], field)) return wrong(`has globs of ${name}, and events of ${on} have none`);
     const globs: unknown[] = Array.isArray(given) ? given : [given];
     if (globs.length === 0 || globs.length > MAX_GLOBS) return wrong(`needs 1 to ${MAX_GLOBS} globs of ${name}`);
-    if (!globs.every((glob) => typeof glob === 'string' && glob !== '' && glob.length <= LONGEST_GLOB))
-      return wrong(`needs globs of 1 to ${LONGEST_GLOB} characters as ${name}`);
+    if (!globs.every((glob) => typeof glob === 'string' && glob !== '' && glob.length <= MAX_GLOB_LENGTH))
+      return wrong(`needs globs of 1 to ${MAX_GLOB_LENGTH} characters as ${name}`);
     tests.push({ field, globs: globs.filter((glob) => typeof glob === 'string') });
   }
   const matching =

@@ -13,14 +13,14 @@ export type ReadOutcome<On extends FilterEvent> =
 
 /** Maximum length of an outcome as JSON: enough for a conversation with a few images. */
 const MAX_CHARACTERS = 16_777_216;
-const LONGEST_REASON = 1_000;
+const MAX_REASON_LENGTH = 1_000;
 const MAX_ITEMS = 10_000;
 
 const reason = z
   .string()
   .trim()
   .min(1)
-  .transform((text) => text.slice(0, LONGEST_REASON));
+  .transform((text) => text.slice(0, MAX_REASON_LENGTH));
 const object = z.record(z.string(), z.unknown());
 const call = z.looseObject({
   id: z.string(),

@@ -87,7 +87,7 @@ export interface HookHost {
 
 const PRIORITY = 100;
 const TIMEOUT_MS = 2_000;
-const LONGEST_REASON = 1_000;
+const MAX_REASON_LENGTH = 1_000;
 
 /**
  * The hooks of this process: lower priorities first, then in the order in which they were loaded. A hook fails if it throws, exceeds its
@@ -217,7 +217,7 @@ export class Hooks {
     if ('problem' in read) throw new UnfitOutcome(read.problem);
     if (read.outcome === null) return before;
     const redactor = this.host.redactor.of(before.event.workspaceId);
-    const reason = redactor.redact(reasonIn(read.outcome)).slice(0, LONGEST_REASON);
+    const reason = redactor.redact(reasonIn(read.outcome)).slice(0, MAX_REASON_LENGTH);
     if (foldOutcome(on, before.event, read.outcome).what.length === 0) return before; // what a hook did not change stays as it is
     const outcome = withoutSecrets(read.outcome, (text) => redactor.redact(text));
     const { event, end, what } = foldOutcome(on, before.event, outcome);
@@ -277,7 +277,7 @@ export class Hooks {
       'a hook failed',
     );
     const text = error instanceof Error ? error.message : String(error);
-    return this.host.redactor.of(workspaceId).redact(text).slice(0, LONGEST_REASON);
+    return this.host.redactor.of(workspaceId).redact(text).slice(0, MAX_REASON_LENGTH);
   }
 }
 

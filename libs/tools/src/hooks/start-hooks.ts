@@ -9,7 +9,7 @@ import { Hooks } from './hooks.js';
 
 /** Members of an input that a hook may change: the text of the user. The other members were already checked against the user's rights. */
 const changeable: ReadonlySet<string> = new Set(['messages', 'prompt', 'history']);
-const LONGEST_TITLE = 80;
+const MAX_TITLE_LENGTH = 80;
 
 /** Runs the hooks of `beforeJobStart` for every start of a job. */
 @Injectable()
@@ -82,7 +82,7 @@ function titleOf({ messages, prompt }: JsonObject): string {
     if (typeof message === 'object' && message !== null && 'role' in message && message.role === 'user') {
       const content = 'content' in message ? message.content : '';
       const line = typeof content === 'string' ? (content.trim().split('\n', 1)[0] ?? '') : '';
-      return Array.from(line).slice(0, LONGEST_TITLE).join('');
+      return Array.from(line).slice(0, MAX_TITLE_LENGTH).join('');
     }
   return '';
 }

@@ -25,7 +25,7 @@ export function isPluginNodeType(name: string): boolean {
 const HOOK_NAME = /^\P{Cc}{1,200}$/u;
 
 /** Maximum timeout of a hook, in ms. A hook delays its job. */
-const LONGEST_HOOK_MS = 60_000;
+const MAX_HOOK_MS = 60_000;
 
 /**
  * The first fault of a plugin, its hooks and nodes, as a sentence without a full stop; null: none. Tools are validated when they are
@@ -51,8 +51,8 @@ function problemOfHook(hook: HookDefinition): string | null {
   if (!HOOK_NAME.test(name)) return 'its name must have at most 200 characters, and no control characters';
   if (!isHookEvent(on)) return `on must be one of ${hookEvents.join(', ')}`;
   if (!Number.isFinite(priority)) return 'priority must be a number';
-  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > LONGEST_HOOK_MS)
-    return `timeoutMs must be a whole number of milliseconds, 1 to ${LONGEST_HOOK_MS}`;
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MAX_HOOK_MS)
+    return `timeoutMs must be a whole number of milliseconds, 1 to ${MAX_HOOK_MS}`;
   if (!['open', 'closed'].includes(failure)) return 'failure must be open or closed';
   if (typeof hook.run !== 'function') return 'it has no function run';
   const match = compileMatch(on, hook.match);

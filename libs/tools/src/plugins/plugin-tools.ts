@@ -13,7 +13,7 @@ import { problemOfToolName } from './server-tools.js';
 import { storeArtifacts } from './store-artifacts.js';
 
 /** Default of MAX_TOOL_TIMEOUT_MS. */
-const LONGEST_TIMEOUT_MS = 86_400_000;
+const MAX_TIMEOUT_MS = 86_400_000;
 
 type Contexts = Pick<PluginContexts, 'servicesFor' | 'userIdOf'>;
 
@@ -63,8 +63,8 @@ export function assertTools(plugins: readonly LoadedPlugin[]): void {
   };
   const contexts = { servicesFor: unused, userIdOf: unused };
   for (const plugin of plugins) {
-    registerTools(plugin, { registry, contexts, longestTimeoutMs: LONGEST_TIMEOUT_MS });
-    assertNodes(plugin, LONGEST_TIMEOUT_MS);
+    registerTools(plugin, { registry, contexts, longestTimeoutMs: MAX_TIMEOUT_MS });
+    assertNodes(plugin, MAX_TIMEOUT_MS);
   }
 }
 

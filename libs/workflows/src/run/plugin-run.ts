@@ -24,11 +24,11 @@ interface Work {
   readonly signal: AbortSignal;
 }
 
-const LONGEST_REASON = 1_000;
+const MAX_REASON_LENGTH = 1_000;
 /** Maximum number of waits for a plugin; with growing intervals, about seven days. */
 const MAX_WAITS = 170;
 const FIRST_WAIT_MS = 10_000;
-const LONGEST_WAIT_MS = 3_600_000;
+const MAX_WAIT_MS = 3_600_000;
 
 /**
  * Runs the code of a plugin for a node run. The number of each attempt is committed before the code runs, so a later worker knows that the
@@ -63,7 +63,7 @@ export class PluginRun {
         `No plugin of this server defines nodes of the type "${type}". A member chose to stop waiting for it.`,
       );
     if (waits === MAX_WAITS) throw refusal(`No plugin of this server defines nodes of the type "${type}".`);
-    const delayMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(30, waits));
+    const delayMs = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(30, waits));
     const about = { type, waits, at: systemClock.now() + delayMs };
     const key = `plugin@${waits + 1}`;
     return this.opened(
@@ -180,7 +180,7 @@ export class PluginRun {
     const { code, statusCode, rateLimit } = toNodeError(error, this.row.nodeId);
     const message = error instanceof Error || error instanceof AppError ? error.message : String(error);
     const reason = message.trim() === '' ? 'The code of the plugin failed without a reason' : message;
-    return new NodeFailure(this.redact(reason).slice(0, LONGEST_REASON).toWellFormed(), code, {
+    return new NodeFailure(this.redact(reason).slice(0, MAX_REASON_LENGTH).toWellFormed(), code, {
       ...defined({ statusCode }),
       ...(rateLimit === undefined ? {} : { retryAfterMs: rateLimit.retryAfterMs }),
     });
