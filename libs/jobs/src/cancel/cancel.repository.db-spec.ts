@@ -69,9 +69,9 @@ describe('CancelRepository', () => {
     const jobId = await startOne();
     const cancels = jobs.app.get(CancelRepository);
     const foreign = { workspaceId: newId(), jobId };
-    const asEngine = <T>(work: (tx: PrismaTransaction) => Promise<T>) => database.prisma.asWorker(work);
-    expect(await asEngine((tx) => cancels.cancel(tx, { ...order, ...foreign }))).toBeNull();
-    expect(await asEngine((tx) => cancels.endIfRequested(tx, foreign))).toBeNull();
+    const asWorker = <T>(work: (tx: PrismaTransaction) => Promise<T>) => database.prisma.asWorker(work);
+    expect(await asWorker((tx) => cancels.cancel(tx, { ...order, ...foreign }))).toBeNull();
+    expect(await asWorker((tx) => cancels.endIfRequested(tx, foreign))).toBeNull();
     expect(await state(jobId)).toMatchObject({ status: 'queued' });
   });
 
