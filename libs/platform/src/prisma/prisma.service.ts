@@ -99,7 +99,7 @@ export class PrismaService {
 
   /**
    * Runs `run` with the client of the workers' login, which sees the rows of every workspace in the tables that it may read. Each statement is
-   * its own transaction. Throws `unavailable` like `withWorkspace`.
+   * its own transaction, unless `run` opens one. Throws `unavailable` like `withWorkspace`.
    */
   asWorker<T>(run: (client: PrismaClient) => Promise<T>): Promise<T> {
     return answered(run(this.workerClient));
