@@ -97,7 +97,7 @@ export class FilesRepository {
 
   /**
    * Stores the row of an announced content, or puts the content in place of that of the row `lost`. `full`: the new file would exceed
-   * `maxBytes` of the workspace. `changed`: another upload of the same content was first, a removal was, or the retention deletes the content.
+   * `maxBytes` of the workspace. `changed`: another upload of this content or its removal committed first, or the retention is deleting it.
    */
   async insert(file: NewFile, { maxBytes, lost }: InsertOptions): Promise<'inserted' | 'changed' | 'full'> {
     const { workspaceId, id, hash, store, keptUntil } = file;

@@ -12,7 +12,7 @@ export interface EndedJob extends JobRef {
   readonly rounds: number;
 }
 
-/** Metrics and logs of the job engine. Log lines carry ids, never content. */
+/** Metrics and logs of jobs. Log lines carry ids, never content. */
 @Injectable()
 export class JobTelemetry {
   readonly accepted;

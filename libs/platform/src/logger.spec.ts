@@ -26,7 +26,7 @@ describe('createLogger', () => {
     expect(await text(child.stderr)).toMatch(/before[^]*the end/);
   });
 
-  it('lets the process continue when nobody reads standard error', async () => {
+  it('keeps running after the reader of standard error has closed it', async () => {
     const child = run(`
       let ticks = 0;
       setInterval(() => {

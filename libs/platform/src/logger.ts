@@ -25,8 +25,8 @@ type LogDestination = DestinationStream & { readonly flushSync: () => void };
 let shared: LogDestination | undefined;
 
 /**
- * Standard error. Each write is a system call, so the lines of one turn of the event loop are written together. If nobody can read them any
- * longer, or the disk is full, the lines are lost and the process continues.
+ * Standard error. Each write is a system call, so the lines of one turn of the event loop are written together. If the reader of
+ * standard error is gone, or the disk is full, the lines are lost and the process continues.
  */
 function standardError(): LogDestination {
   if (shared !== undefined) return shared;

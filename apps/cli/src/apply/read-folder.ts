@@ -144,7 +144,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** By kind; workflows after the subflows that they run. In a circle, the order of the files stays: the server refuses it. */
+/** By kind; workflows after the subflows that they run. Files that form a cycle keep their order, and the server refuses them. */
 export function inOrder(resources: readonly Resource[]): readonly Resource[] {
   const ofKind = (kind: Resource['kind']) => resources.filter((resource) => resource.kind === kind);
   return resourceKinds.flatMap((kind) => (kind === 'workflow' ? subflowsFirst(ofKind(kind)) : ofKind(kind)));

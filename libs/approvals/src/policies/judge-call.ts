@@ -39,7 +39,7 @@ export interface MetRule {
   readonly reason: string;
 }
 
-/** The action for a call and, if it needs approval, the terms of the request. */
+/** The action for a call and, if it needs approval, the rules for deciding the request. */
 export interface Verdict {
   readonly action: ApprovalAction;
   readonly rule: MetRule;

@@ -131,14 +131,16 @@ describe('the tables of feature flags', () => {
     `DELETE FROM feature_flag_change`,
   ];
 
-  it.each(writes.flatMap((sql) => (['api', 'workerPool'] as const).map((role) => [role, sql] as const)))(
-    'refuse the %s role: %s',
-    async (role, sql) => {
-      await expect(asRole(role, sql)).rejects.toThrow('permission denied');
-    },
-  );
+  it.each(
+    writes.flatMap((sql) => [
+      { login: 'nightshift_api', role: 'api' as const, sql },
+      { login: 'nightshift_engine', role: 'workerPool' as const, sql },
+    ]),
+  )('refuse writes by $login: $sql', async ({ role, sql }) => {
+    await expect(asRole(role, sql)).rejects.toThrow('permission denied');
+  });
 
-  it('show to the role of the workers, but not to the role of the API', async () => {
+  it('let workers read the flags, and the API read neither table', async () => {
     await set('readable');
     const { rows } = await asRole('workerPool', `SELECT name FROM feature_flag WHERE name = 'readable'`);
     expect(rows).toEqual([{ name: 'readable' }]);

@@ -22,7 +22,7 @@ const input = z.object({
     .min(100)
     .max(MAX_LENGTH)
     .optional()
-    .describe(`The most characters of text to give; default ${USUAL}`),
+    .describe(`Maximum number of characters to return; default ${USUAL}`),
 });
 
 /** `fetch_url`: a public page as text. It uses the guarded client and the workspace's list of hosts. */

@@ -130,7 +130,7 @@ export interface StartFacts {
   readonly agents: ReadonlyMap<string, KnownAgent>;
   /** Number of paused runs of each user that expire with this batch, because starts of the same user replace them. */
   readonly expiring?: ReadonlyMap<string, number>;
-  /** By `principal` and key, joined by a space. */
+  /** By `ownedKey`. */
   readonly keys: ReadonlyMap<string, KnownKey>;
   /** By `threadKey`: the user and the client's id of the thread. */
   readonly threads: ReadonlyMap<string, KnownThread>;
@@ -157,6 +157,7 @@ export interface KnownParent {
   readonly subJobs: number;
 }
 
+/** An idempotency key that was used before. */
 export interface KnownKey {
   readonly requestHash: string | null;
   readonly cancelled: boolean;

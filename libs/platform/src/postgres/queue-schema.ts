@@ -5,7 +5,8 @@ import { QUEUE_SCHEMA, queues, type QueueSettings, TOOL_QUEUES } from './queue-l
 
 /**
  * Installs or upgrades pg-boss's schema with the migrating login, creates missing queues, updates the settings of the others, and grants each
- * role the privileges that pg-boss needs: the API sends; tool processes fetch and complete requests, and send messages about their calls; the\n * workers do everything else.
+ * role the privileges that pg-boss needs: the API sends; tool processes fetch and complete requests, and send messages about their calls; the
+ * workers do everything else.
  */
 export function ensureQueueSchema(client: AdminClient): Promise<void> {
   return withBoss(client, async (boss) => {

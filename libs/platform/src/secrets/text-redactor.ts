@@ -6,7 +6,7 @@ const MARK = '[redacted]';
  * Longer than the shortest match of every pattern of a credential, so that the window contains a whole match even if a credential is split.
  */
 const WINDOW = 256;
-/** The most characters that are buffered as one possible secret. A longer run is released as marked text, so memory stays bounded. */
+/** Maximum number of characters that are buffered as one possible secret. A longer run is released as marked text, so memory stays bounded. */
 const MAX_HELD_LENGTH = 16_384;
 
 /** The number of released characters that are stored: they may be the start of an escape sequence that the next piece completes. */

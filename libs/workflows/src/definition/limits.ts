@@ -25,6 +25,6 @@ export const LIMITS = {
   mapItemsAtOnce: 10,
   /** UTF-16 units of a filled template. */
   filledLength: 4_194_304,
-  /** UTF-16 units of all that the nodes of a run read and say. */
+  /** UTF-16 code units of the inputs and outputs of all nodes of a run. */
   runText: 16_777_216,
 } as const;

@@ -48,7 +48,7 @@ export interface CostQuestion {
   readonly schema: GraphQLSchema;
   readonly operation: OperationDefinitionNode;
   readonly variables: Variables | undefined;
-  /** What `coerceVariables` made of `variables`. */
+  /** `variables` after `coerceVariables`. */
   readonly coerced: Variables;
 }
 
@@ -86,7 +86,7 @@ function costOf(valid: ValidDocument, { schema, operation, variables, coerced }:
 }
 
 /**
- * The same text for requests that cost the same: the name of the operation, and in order the deciding values and the lengths of the lists.
+ * Requests with the same key cost the same. The key has the operation's name, then in order the deciding values and the lengths of the lists.
  * Estimators read no other arguments; a test checks this for the whole schema.
  */
 function costKey({ name, variableDefinitions = [] }: OperationDefinitionNode, coerced: Variables): string {
