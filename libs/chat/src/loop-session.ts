@@ -175,7 +175,7 @@ export class LoopSession {
       case 'provider-down':
         return undefined;
       case 'take-call-ids':
-        return { takenIds: await this.calls.takeIds(step.callIds) };
+        return { unavailableIds: await this.calls.reserveIds(step.callIds) };
       case 'round-finished':
         crashpoint('after-response');
         return this.commitRound(step);

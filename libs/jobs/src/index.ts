@@ -44,7 +44,7 @@ export { InterruptTimers } from './resolve/interrupt-timers.js';
 export { alreadyAnswered, requestExpired, requestNotFound } from './interrupts/interrupts.errors.js';
 export {
   type DeciderRights,
-  type InterruptBelow,
+  type SubJobInterrupt,
   type InterruptFilter,
   InterruptsRepository,
 } from './interrupts/interrupts.repository.js';

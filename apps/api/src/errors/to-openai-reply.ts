@@ -48,7 +48,7 @@ function toOpenAiError(thrown: unknown, { maxBodyBytes }: { readonly maxBodyByte
 }
 
 /** Seconds to wait before a retry when the error gives no time. */
-const soon = 5;
+const defaultRetryAfterSeconds = 5;
 
 function fromApp({ code, message, field, retryAfterSeconds }: AppError): OpenAiError {
   const { status } = errorRowOf(code);
@@ -58,7 +58,7 @@ function fromApp({ code, message, field, retryAfterSeconds }: AppError): OpenAiE
         status: 429,
         message,
         code: 'rate_limit_exceeded',
-        retryAfterSeconds: retryAfterSeconds ?? soon,
+        retryAfterSeconds: retryAfterSeconds ?? defaultRetryAfterSeconds,
       });
     case 'job_limit_reached':
       // If the limit on stored jobs is reached, no waiting time makes a retry succeed.
@@ -84,7 +84,7 @@ function fromApp({ code, message, field, retryAfterSeconds }: AppError): OpenAiE
   }
 }
 
-export function serverBusy(retryAfterSeconds: number = soon): OpenAiError {
+export function serverBusy(retryAfterSeconds: number = defaultRetryAfterSeconds): OpenAiError {
   const message = 'Server busy, try again later';
   return new OpenAiError({ status: 503, message, code: 'server_busy', retryAfterSeconds });
 }

@@ -38,7 +38,7 @@ export class ClientCalls {
    * may run its calls, with a user token or an API key. Throws `not_found` if the caller may not read the job or the call does not exist,
    * `forbidden` if the caller may read the job but did not start it, and `not_pending` if the server runs the call.
    */
-  async hold<T>(
+  async withLocked<T>(
     principal: Principal,
     ref: { readonly jobId: string; readonly callId: string },
     work: (locked: LockedClientCall) => Promise<T>,

@@ -73,7 +73,7 @@ export class ClientToolsService {
     jobId: string,
     { callId, deviceId }: { readonly callId: string; readonly deviceId: string },
   ): Promise<Claim> {
-    return this.clientCalls.hold(principal, { jobId, callId }, async (locked) => {
+    return this.clientCalls.withLocked(principal, { jobId, callId }, async (locked) => {
       const { job, call, interrupt, claim, payload } = locked;
       if (!isPending(locked)) throw notPending(call.status);
       if (interrupt.deviceId !== null && interrupt.deviceId !== deviceId) throw otherDevice(call.status);
@@ -109,7 +109,7 @@ export class ClientToolsService {
     { callId, claimToken }: ClaimRef,
   ): Promise<{ readonly valid: true; readonly expiresAt: number }> {
     const mayRun = await this.mayRun(principal, jobId, callId);
-    const validated = await this.clientCalls.hold(principal, { jobId, callId }, async (locked) => {
+    const validated = await this.clientCalls.withLocked(principal, { jobId, callId }, async (locked) => {
       const { job, call, claim, toolTimeoutMs } = locked;
       if (!isPending(locked) || !holdsClaim(locked, claimToken)) throw claimChanged(call.status);
       if (claim.isValidated && claim.until !== null)
@@ -157,7 +157,7 @@ export class ClientToolsService {
   /** Settles the call, or leaves it unchanged and returns the check that must run first. */
   private take({ principal, jobId, callId, claimToken, answer }: Offer, { mayRun, end }: Known): Promise<Taken> {
     const submission = submissionDigest(claimToken, answer);
-    return this.clientCalls.hold(principal, { jobId, callId }, async (locked) => {
+    return this.clientCalls.withLocked(principal, { jobId, callId }, async (locked) => {
       if (locked.interrupt.outcome?.['submission'] === submission) return 'accepted';
       if (!isPending(locked)) throw notPending(locked.call.status);
       if (!holdsClaim(locked, claimToken)) throw claimLost(locked.call.status);

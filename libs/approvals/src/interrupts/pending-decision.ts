@@ -28,6 +28,6 @@ export function mayTakeAnswer({ interrupt, job }: LockedInterrupt, principal: Pr
 /** Throws `cannot_decide`. */
 export function assertEntitled(principal: Principal, interrupt: Interrupt): void {
   const { workspaceId, decidableBy, fourEyes, adminRequired, requester } = interrupt;
-  const terms = { workspaceId, decidableBy, fourEyes, adminRequired, requester, jobCreatedBy: requester };
-  if (!mayDecide(principal, terms)) throw cannotDecide();
+  const request = { workspaceId, decidableBy, fourEyes, adminRequired, requester, jobCreatedBy: requester };
+  if (!mayDecide(principal, request)) throw cannotDecide();
 }

@@ -22,20 +22,20 @@ export function mayDecide(principal: Principal, request: DecidableRequest): bool
   if (principal.kind === 'system' || principal.workspaceId !== request.workspaceId) return false;
   if (!principal.scopes.includes('approve')) return false;
   if (request.fourEyes && principal.userId === request.requester) return false;
-  return isOneOf(decidersOf(request), principal, request);
+  return isOneOf(effectiveDecidableBy(request), principal, request);
 }
 
-function decidersOf({ decidableBy, adminRequired, requester }: DecidableRequest): DecidableBy {
+function effectiveDecidableBy({ decidableBy, adminRequired, requester }: DecidableRequest): DecidableBy {
   if (adminRequired) return 'approvers';
   return decidableBy === 'requester' && requester === null ? 'approvers' : decidableBy;
 }
 
-function isOneOf(deciders: DecidableBy, principal: Principal, request: DecidableRequest): boolean {
+function isOneOf(decidableBy: DecidableBy, principal: Principal, request: DecidableRequest): boolean {
   const ability = abilityOf(principal);
   const { workspaceId, requester, jobCreatedBy } = request;
   const mayApprove = (person: string | null): boolean =>
     ability.can('approve', asSubject('Interrupt', { workspaceId, requester: person }));
-  switch (deciders) {
+  switch (decidableBy) {
     case 'approvers':
       return mayApprove(null); // a principal who may approve a request without a requester may approve any request
     case 'requester':

@@ -39,7 +39,7 @@ export class FailureLimiter {
   }
 
   /** Maximum number of failures of a name in a window. */
-  get most(): number {
+  get maxFailures(): number {
     return this.limits.failures;
   }
 
@@ -118,7 +118,7 @@ export class ApiKeyAuthenticator {
 
   private refusal(prefix: string) {
     const wait = this.failures.fail(prefix);
-    return wait === null ? unauthenticated() : tooManyWrongKeys(this.failures.most, wait);
+    return wait === null ? unauthenticated() : tooManyWrongKeys(this.failures.maxFailures, wait);
   }
 
   private async touch(record: KeyRecord, text: string): Promise<void> {

@@ -72,7 +72,7 @@ export class CallRouter {
   ) {}
 
   /** Reserves ids before the calls are stored; returns those that belong to another job of the same principal. */
-  takeIds(
+  reserveIds(
     job: { readonly workspaceId: string; readonly principal: string; readonly jobId: string },
     callIds: readonly string[],
   ): Promise<ReadonlySet<string>> {
@@ -192,7 +192,8 @@ export class CallRouter {
   ): CallRoute {
     const { callId, name, toolCallId, interruptId } = call;
     const handedOver = client?.handedOver;
-    const wait = handedOver === undefined ? termsOf(client, name) : { ...handedOver, onTimeout: 'fail' as const };
+    const wait =
+      handedOver === undefined ? clientToolOptionsOf(client, name) : { ...handedOver, onTimeout: 'fail' as const };
     const interrupt = clientToolInterrupt({
       id: interruptId,
       toolCallId,
@@ -209,7 +210,7 @@ export class CallRouter {
   }
 }
 
-function termsOf(client: ClientSide | undefined, name: string): ClientToolOptions | undefined {
+function clientToolOptionsOf(client: ClientSide | undefined, name: string): ClientToolOptions | undefined {
   return client !== undefined && Object.hasOwn(client.tools, name) ? client.tools[name] : undefined;
 }
 

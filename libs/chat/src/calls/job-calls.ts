@@ -98,8 +98,8 @@ export class JobCalls {
   }
 
   /** Reserves ids for calls that clients will see; returns those that belong to another job. */
-  takeIds(callIds: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.services.router.takeIds(this.run.job, callIds);
+  reserveIds(callIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.services.router.reserveIds(this.run.job, callIds);
   }
 
   /** Decides the routes of a new round's calls before the round is committed. `withheld`: tools that hooks have removed from the request. */

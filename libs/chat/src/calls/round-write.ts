@@ -96,10 +96,10 @@ export function roundWrite(
   };
 }
 
-type RoundCall = NewCall & Beside;
+type RoundCall = NewCall & ExtraCallRows;
 
 /** Rows that are stored in addition to the row of a call. */
-interface Beside {
+interface ExtraCallRows {
   /** The whole result, if the row contains only a preview of it. */
   readonly whole?: string;
   /** How long the call may wait in the isolated queue. Absent for other calls. */
@@ -119,7 +119,7 @@ function withoutPolicy(call: NewCall): NewCall {
   return call.approval === 'policy' ? { ...call, approval: null } : call;
 }
 
-type Stored = Pick<NewCall, 'status' | 'result' | 'error' | 'ranMs'> & Partial<NewCall> & Beside;
+type Stored = Pick<NewCall, 'status' | 'result' | 'error' | 'ranMs'> & Partial<NewCall> & ExtraCallRows;
 
 const begun = { result: null, error: null, ranMs: null } as const;
 

@@ -56,7 +56,7 @@ interface EndedCall {
   readonly round: number;
   readonly call: RunnableCall;
   readonly outcome: Ended;
-  readonly isHeld: boolean;
+  readonly isDeferred: boolean;
 }
 
 /** Runs the calls of a committed round on this worker. Each call is started, executed and settled; the start and the end are stored. */
@@ -85,8 +85,8 @@ export class ToolRunner {
       execute: async (call) => this.filtered(state.hooks, call, await this.execute(run, round, call)),
       settled: async (call, outcome) => {
         crashpoint('before-tool-commit');
-        const isHeld = (await deferredRound?.take(call.ordinal, outcome)) ?? false;
-        await this.settle(run, { round, call, outcome, isHeld });
+        const isDeferred = (await deferredRound?.take(call.ordinal, outcome)) ?? false;
+        await this.settle(run, { round, call, outcome, isDeferred });
       },
     });
     const outcomes = await run.activity.track(work);
@@ -168,10 +168,10 @@ export class ToolRunner {
     return outcome;
   }
 
-  private async settle(run: CallingRun, { round, call, outcome, isHeld }: EndedCall): Promise<void> {
+  private async settle(run: CallingRun, { round, call, outcome, isDeferred }: EndedCall): Promise<void> {
     // Another worker continues the job: the call stays `running`, and that worker starts it again if its effect allows that.
     if (run.signal.reason instanceof Draining && outcome.status === 'cancelled') return;
-    if (isHeld) return;
+    if (isDeferred) return;
     const place = { round, ordinal: call.ordinal };
     const shown = outcome.status === 'completed' ? { result: outcome.result } : { error: outcome.failure };
     const item = toToolCallItem({ ...call, approvedArguments: call.toRun, status: outcome.status, ...shown });

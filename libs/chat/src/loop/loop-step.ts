@@ -137,7 +137,7 @@ export type LoopStep =
  */
 export type LoopReply =
   | { readonly results: readonly CallResult[] }
-  | { readonly takenIds: ReadonlySet<string> }
+  | { readonly unavailableIds: ReadonlySet<string> }
   | { readonly ask: 'again' | 'probe' }
   | { readonly committed: readonly PlannedCall[] }
   | undefined;

@@ -110,12 +110,12 @@ function* finishRound(
     yield { type: 'round-finished', usage, ...ended };
     return ended;
   }
-  const takenIds = yield* takeCallIds(input, asked, answer.calls);
+  const unavailableIds = yield* takeCallIds(input, asked, answer.calls);
   const calls = planCalls(answer.calls, {
     round,
     offered,
     earlier: rounds.flatMap((earlier) => earlier.calls),
-    usedCallIds: usedCallIds(input, rounds, takenIds),
+    usedCallIds: usedCallIds(input, rounds, unavailableIds),
     maxCalls: input.limits.maxToolCallsPerRound,
     ...defined({ newCallId: input.newCallId, unknownTool: input.unknownTool }),
   });
@@ -136,7 +136,7 @@ function* takeCallIds(
   const callIds = calls.flatMap(({ name, callId }) => (names.has(name) && isUsableCallId(callId) ? [callId] : []));
   if (newCallId === undefined || callIds.length === 0) return NO_IDS;
   const reply = yield { type: 'take-call-ids', round, callIds };
-  return reply !== undefined && 'takenIds' in reply ? reply.takenIds : NO_IDS;
+  return reply !== undefined && 'unavailableIds' in reply ? reply.unavailableIds : NO_IDS;
 }
 
 /** The capture call ends the conversation, so other calls of the same response are not run. */
@@ -172,11 +172,11 @@ function toLoopCall({ disposition, ...call }: PlannedCall): LoopCall {
 function usedCallIds(
   { messages, usedCallIds: others = NO_IDS }: LoopInput,
   rounds: readonly LoopRound[],
-  takenIds: ReadonlySet<string>,
+  unavailableIds: ReadonlySet<string>,
 ): Pick<ReadonlySet<string>, 'has'> {
   const given = messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []));
   const own = new Set([
-    ...takenIds,
+    ...unavailableIds,
     ...given.map((call) => call.id),
     ...rounds.flatMap((round) => round.calls.map((call) => call.callId)),
   ]);

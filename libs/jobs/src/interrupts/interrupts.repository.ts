@@ -34,7 +34,7 @@ export interface DeciderRights {
 }
 
 /** An open request of a descendant. */
-export type InterruptBelow = Pick<Interrupt, 'id' | 'kind'>;
+export type SubJobInterrupt = Pick<Interrupt, 'id' | 'kind'>;
 
 /** Requests to people and clients. Lists take a Scope; `settle` requires the lock of the job's row. */
 @Injectable()
@@ -107,8 +107,8 @@ export class InterruptsRepository {
   }
 
   /** The oldest `limit` open requests of the job's descendants, oldest first. Does not check rights. */
-  openBelow(workspaceId: string, rootJobId: string, limit: number): Promise<InterruptBelow[]> {
-    return this.prisma.queryInWorkspace<InterruptBelow>(
+  openOfSubJobs(workspaceId: string, rootJobId: string, limit: number): Promise<SubJobInterrupt[]> {
+    return this.prisma.queryInWorkspace<SubJobInterrupt>(
       { workspaceId },
       Prisma.sql`SELECT id, kind FROM interrupt
         WHERE workspace_id = ${workspaceId}::uuid AND root_job_id = ${rootJobId}::uuid AND status = 'open' ORDER BY id LIMIT ${limit}`,

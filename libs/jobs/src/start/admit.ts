@@ -158,7 +158,7 @@ function decide(
     request.idempotency === null ? undefined : facts.keys.get(ownedKey(keyOwner(request), request.idempotency.key));
   const replay = known === undefined ? undefined : decideKnown(request, known);
   if (replay !== undefined) return replay;
-  const place = placeBelow(request, facts, newThreadId) ?? placeInThread(request, facts, newThreadId);
+  const place = placeSubJob(request, facts, newThreadId) ?? placeInThread(request, facts, newThreadId);
   if (place.type !== 'accept') return place;
   const loads = { ...load, hasUser: request.createdBy !== null };
   // Checks the caps on running jobs before the limits of stored jobs: a start over such a limit expires a paused `/v1` run, which must not
@@ -214,7 +214,7 @@ export function decideKnown(
  * Places a sub-job. Returns undefined if the request has no parent. A sub-job never joins its parent's thread: its messages do not belong
  * there.
  */
-function placeBelow(request: StartRequest, facts: StartFacts, newThreadId: () => string): StartDecision | undefined {
+function placeSubJob(request: StartRequest, facts: StartFacts, newThreadId: () => string): StartDecision | undefined {
   if (request.parent === undefined) return undefined;
   const known = facts.parents.get(request.parent.callId);
   if (known?.isOpen !== true) return { type: 'refuse', error: parentStopped() };

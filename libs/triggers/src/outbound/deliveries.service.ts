@@ -91,7 +91,7 @@ export class Deliveries {
     const isGone = verdict.kind === 'dead' && verdict.disables === true;
     const health = await this.health.failed(tx, { workspaceId, id, isDead, now });
     if (health === null) return;
-    const isFailing = health.deadSinceSuccess >= maxDead && now - health.failingSince >= longestFailureMs;
+    const isFailing = health.deadSinceSuccess >= minDeadLetters && now - health.failingSince >= minFailureMs;
     if (!isGone && !isFailing) return;
     const disabled = await this.health.disable(tx, { workspaceId, id, reason: isGone ? 'gone' : 'failing', now });
     if (disabled === null) return;
@@ -108,8 +108,8 @@ const overdueMs = 60_000;
 const sweptAtOnce = 1_000;
 
 /** An endpoint is disabled after 5 days without a success in which 10 deliveries became dead letters. */
-const longestFailureMs = 5 * 24 * 3_600_000;
-const maxDead = 10;
+const minFailureMs = 5 * 24 * 3_600_000;
+const minDeadLetters = 10;
 
 function toSettlement(verdict: Verdict, nextAt: number | null): Pick<Settlement, 'status' | 'reason' | 'nextAt'> {
   if (verdict.kind === 'delivered') return { status: 'delivered', reason: null, nextAt: null };

@@ -1,6 +1,6 @@
 import type { GraphNode } from '../definition/graph.js';
 import { LIMITS } from '../definition/limits.js';
-import { LiveRun, type ScopeOfRun, textOf } from './live-run.js';
+import { LiveRun, type NodeRunScope, textOf } from './live-run.js';
 import { isFinished, type NodeKey, type NodeRunRow, type Settlement } from './node-run.js';
 import { NodeSlots } from './node-slots.js';
 import { completed, failed, type NodeFailed } from './outcome.js';
@@ -100,7 +100,7 @@ export class EngineState {
   }
 
   /** Records a node that this run does not execute: it was skipped, or an earlier run executed it. */
-  note(node: GraphNode, scope: ScopeOfRun, end: Partial<NodeRunRow>): NodeRunRow {
+  note(node: GraphNode, scope: NodeRunScope, end: Partial<NodeRunRow>): NodeRunRow {
     const { row } = new LiveRun(node, scope, '');
     const known = this.rows.take(row);
     if (known !== undefined) return known;

@@ -3,7 +3,7 @@ import type { NodeKey, NodeRunRow } from './node-run.js';
 import type { ScopeMemory } from './scope-memory.js';
 
 /** The part of its scope that a node run needs. */
-export interface ScopeOfRun {
+export interface NodeRunScope {
   readonly graph: WorkflowGraph;
   readonly memory: ScopeMemory;
   /** The prefix of its nodes' ids in reports. */
@@ -43,7 +43,7 @@ export class LiveRun {
 
   constructor(
     readonly node: GraphNode,
-    readonly scope: ScopeOfRun,
+    readonly scope: NodeRunScope,
     input: string,
   ) {
     this.row = {

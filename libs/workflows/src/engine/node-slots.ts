@@ -1,19 +1,19 @@
 import type { LiveRun } from './live-run.js';
 
 /** Something that occupies a slot: a running node, a decision of a loop, or the listing of a map's items. */
-interface Turn {
+interface SlotRequest {
   readonly run: LiveRun;
-  readonly handOut: () => void;
+  readonly onAssigned: () => void;
 }
 
 /**
  * The slots of a run: at most as many node runs work at once as there are slots; the others wait in order, those of an earlier
- * lease first. A node run that waits for an outside answer releases its slot.
+ * lease first. A node run that waits for a decision or a result from outside releases its slot.
  */
 export class NodeSlots {
-  private readonly resumed: Turn[] = [];
-  private readonly fresh: Turn[] = [];
-  private readonly handOuts = new Map<LiveRun, () => void>();
+  private readonly resumed: SlotRequest[] = [];
+  private readonly fresh: SlotRequest[] = [];
+  private readonly callbacks = new Map<LiveRun, () => void>();
   private nextResumed = 0;
   private nextFresh = 0;
   private taken = 0;
@@ -28,9 +28,9 @@ export class NodeSlots {
     private readonly mayBegin: () => boolean,
   ) {}
 
-  enter(run: LiveRun, handOut: () => void): void {
-    this.handOuts.set(run, handOut);
-    this.queue({ run, handOut });
+  enter(run: LiveRun, onAssigned: () => void): void {
+    this.callbacks.set(run, onAssigned);
+    this.queue({ run, onAssigned });
   }
 
   wait(run: LiveRun): void {
@@ -40,15 +40,15 @@ export class NodeSlots {
   }
 
   resume(run: LiveRun): void {
-    const handOut = this.handOuts.get(run);
-    if (run.slot === 'waiting' && handOut !== undefined) this.queue({ run, handOut });
+    const onAssigned = this.callbacks.get(run);
+    if (run.slot === 'waiting' && onAssigned !== undefined) this.queue({ run, onAssigned });
   }
 
   leave(run: LiveRun): void {
     if (run.slot === 'taken') this.taken -= 1;
     if (run.slot === 'queued') this.queued -= 1;
     run.slot = 'none';
-    this.handOuts.delete(run);
+    this.callbacks.delete(run);
   }
 
   /** Node runs that began under an earlier lease get their slots in the order of their begin. */
@@ -60,12 +60,12 @@ export class NodeSlots {
   fill(): void {
     this.isRefused = false;
     while (!this.isPaused && this.taken < this.count) {
-      const turn = this.next();
-      if (turn === null) return;
-      turn.run.slot = 'taken';
+      const request = this.next();
+      if (request === null) return;
+      request.run.slot = 'taken';
       this.taken += 1;
       this.queued -= 1;
-      turn.handOut();
+      request.onAssigned();
     }
   }
 
@@ -74,29 +74,32 @@ export class NodeSlots {
     return this.taken === 0 && (this.queued === 0 || this.isPaused || this.isRefused);
   }
 
-  private queue(turn: Turn): void {
-    turn.run.slot = 'queued';
+  private queue(request: SlotRequest): void {
+    request.run.slot = 'queued';
     this.queued += 1;
-    (turn.run.isKnown ? this.resumed : this.fresh).push(turn);
+    (request.run.isKnown ? this.resumed : this.fresh).push(request);
   }
 
-  private next(): Turn | null {
+  private next(): SlotRequest | null {
     const resumed = this.pick(this.resumed, this.nextResumed);
     this.nextResumed = resumed.after;
-    if (resumed.turn !== null) return resumed.turn;
+    if (resumed.request !== null) return resumed.request;
     const fresh = this.pick(this.fresh, this.nextFresh);
     // A node run that may not begin stays in the queue, and so do all behind it.
-    this.isRefused = fresh.turn !== null && fresh.turn.run.row.ordinal === 0 && !this.mayBegin();
+    this.isRefused = fresh.request !== null && fresh.request.run.row.ordinal === 0 && !this.mayBegin();
     this.nextFresh = this.isRefused ? fresh.after - 1 : fresh.after;
-    return this.isRefused ? null : fresh.turn;
+    return this.isRefused ? null : fresh.request;
   }
 
   /** Returns the first one at or after this index that still needs a slot. */
-  private pick(turns: readonly Turn[], from: number): { readonly turn: Turn | null; readonly after: number } {
+  private pick(
+    requests: readonly SlotRequest[],
+    from: number,
+  ): { readonly request: SlotRequest | null; readonly after: number } {
     for (let at = from; ; at += 1) {
-      const turn = turns[at];
-      if (turn === undefined) return { turn: null, after: at };
-      if (turn.run.slot === 'queued') return { turn, after: at + 1 };
+      const request = requests[at];
+      if (request === undefined) return { request: null, after: at };
+      if (request.run.slot === 'queued') return { request, after: at + 1 };
     }
   }
 }

@@ -1,7 +1,7 @@
 import { edgesOnward } from '../definition/edge-lookup.js';
 import type { GraphEdge, WorkflowGraph } from '../definition/graph.js';
 import type { EngineState } from './engine-state.js';
-import { type Container, LiveRun, type ScopeOfRun } from './live-run.js';
+import { type Container, LiveRun, type NodeRunScope } from './live-run.js';
 import { isFinished, spoke } from './node-run.js';
 import { edgesTaken, handedOn, handlesOf, type NodeFailed, refusal, stopsAll } from './outcome.js';
 import { joined, Readiness } from './readiness.js';
@@ -13,7 +13,7 @@ export type ScopeEnd =
   /** `run`: the node that failed; null: no node failed. */
   | { readonly type: 'failed'; readonly failure: NodeFailed; readonly run: LiveRun | null };
 
-export interface ScopeOptions extends Omit<ScopeOfRun, 'ended'> {
+export interface ScopeOptions extends Omit<NodeRunScope, 'ended'> {
   readonly state: EngineState;
   /** The loop or map whose body this scope runs; null: the top level of its graph. */
   readonly level: string | null;
@@ -40,13 +40,13 @@ export interface TakenOver {
 }
 
 /** The message that the format prescribes for a graph that cannot reach its end. */
-const CIRCLE = 'Workflow execution exceeded maximum iterations - check for cycles';
+const CYCLE_MESSAGE = 'Workflow execution exceeded maximum iterations - check for cycles';
 
 /**
  * One pass through a graph, or through a body, in waves: all ready nodes run at once, and the next wave is computed when the last of them has ended.
  * Nothing depends on the order in which they end.
  */
-export class Scope implements ScopeOfRun {
+export class Scope implements NodeRunScope {
   readonly graph: WorkflowGraph;
   readonly memory: ScopeMemory;
   readonly prefix: string;
@@ -173,7 +173,7 @@ export class Scope implements ScopeOfRun {
   private readonly finish = (): void => {
     this.isOver = true;
     const end: ScopeEnd = this.readiness.isStuck
-      ? { type: 'failed', failure: refusal(CIRCLE), run: null }
+      ? { type: 'failed', failure: refusal(CYCLE_MESSAGE), run: null }
       : { type: 'completed' };
     this.options.onEnd(end);
   };

@@ -6,7 +6,7 @@ import type { NodeServices } from './node-services.js';
 import type { RunFacts } from './run-facts.js';
 
 /** The dependencies and the state of one lease of a workflow job. */
-export interface RunScope {
+export interface LeaseContext {
   readonly run: JobRun;
   readonly conversations: JobConversations;
   readonly questions: NodeQuestions;

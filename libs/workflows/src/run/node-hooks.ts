@@ -6,11 +6,11 @@ import { type Denied, type Filtered, hookApplied, type HookEnd } from '#tools';
 import { routesOf } from '../definition/edge-lookup.js';
 import { LIMITS } from '../definition/limits.js';
 import type { HookedEnd, NodeKey, NodeRunRow } from '../engine/node-run.js';
+import type { LeaseContext } from './lease-context.js';
 import type { LocatedNode } from './locate-node.js';
 import type { Report } from './node-report.js';
 import { nodeRunRow } from './node-run.part.js';
 import type { Hooked } from './run-facts.js';
-import type { RunScope } from './run-scope.js';
 
 /** A node run before its execution. */
 interface Execution extends LocatedNode {
@@ -26,7 +26,7 @@ interface Execution extends LocatedNode {
 export class NodeHooks {
   private known: Promise<HookedJob> | undefined;
 
-  constructor(private readonly scope: Pick<RunScope, 'run' | 'facts' | 'services'>) {}
+  constructor(private readonly scope: Pick<LeaseContext, 'run' | 'facts' | 'services'>) {}
 
   /** Returns whether hooks apply to a node run. */
   concern(row: NodeRunRow): boolean {

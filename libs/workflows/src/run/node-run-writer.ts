@@ -4,13 +4,13 @@ import { projectResult } from '#tools';
 import { LIMITS } from '../definition/limits.js';
 import { isFinished, type NodeRunRow } from '../engine/node-run.js';
 import type { RunCommand } from '../engine/run-command.js';
+import type { LeaseContext } from './lease-context.js';
 import { nodeFinished, nodeStarted } from './node-events.js';
 import { nodeRunRow } from './node-run.part.js';
-import type { RunScope } from './run-scope.js';
 
 /** Writes the current state of node runs, and publishes events when one begins and ends. */
 export class NodeRunWriter {
-  constructor(private readonly scope: Pick<RunScope, 'run' | 'facts'>) {}
+  constructor(private readonly scope: Pick<LeaseContext, 'run' | 'facts'>) {}
 
   /** Call it before the node runs. `isKept`: writes the row now; otherwise only when the node has ended. */
   begin(row: NodeRunRow, isKept: boolean): void {

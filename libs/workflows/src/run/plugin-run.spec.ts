@@ -3,9 +3,9 @@ import { expect, it, jest } from '@jest/globals';
 import { CancelRequested, JobCancelled } from '#jobs';
 
 import type { NodeRunRow } from '../engine/node-run.js';
+import type { LeaseContext } from './lease-context.js';
 import { PluginRun } from './plugin-run.js';
 import { RunFacts } from './run-facts.js';
-import type { RunScope } from './run-scope.js';
 
 it.each(['once', 'idempotent'])(
   'does not run the code of a %s node after a cancel was acknowledged',
@@ -26,7 +26,7 @@ it.each(['once', 'idempotent'])(
     };
     const row = { ordinal: 1, nodeId: 'n', status: 'running', input: '', extra: {}, path: [], iteration: [] };
     // A start of a plugin node reads no more of these than this.
-    const run = new PluginRun(scope as unknown as RunScope, row as unknown as NodeRunRow);
+    const run = new PluginRun(scope as unknown as LeaseContext, row as unknown as NodeRunRow);
     await expect(run.run('pay', { given: {}, signal: controller.signal })).rejects.toBeInstanceOf(JobCancelled);
     expect(code).not.toHaveBeenCalled();
   },
@@ -40,6 +40,6 @@ it('ends with the reason of its signal while a schema parses the data and never 
   };
   const node = { type: 'endless', effect: 'pure', parse };
   const scope = { services: { plugins: { find: () => node } } };
-  const run = new PluginRun(scope as unknown as RunScope, {} as unknown as NodeRunRow); // parsing reads no more of them
+  const run = new PluginRun(scope as unknown as LeaseContext, {} as unknown as NodeRunRow); // parsing reads no more of them
   await expect(run.run('endless', { given: {}, signal: controller.signal })).rejects.toThrow('Node timed out');
 });

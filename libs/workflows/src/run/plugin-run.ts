@@ -10,11 +10,11 @@ import { NodeFailure, type NodePorts, type Waiting } from '../engine/node-execut
 import type { NodeRunRow } from '../engine/node-run.js';
 import { refusal, toNodeError } from '../nodes/to-node-error.js';
 import type { PluginNode } from '../plugin-nodes/plugin-nodes.js';
+import type { LeaseContext } from './lease-context.js';
 import { nodeRunId } from './node-events.js';
 import type { NodeQuestions } from './node-questions.js';
 import { nodeRunRow } from './node-run.part.js';
 import { missingPlugin, unknownNodeOutcome } from './plugin-requests.js';
-import type { RunScope } from './run-scope.js';
 
 type Ran = Awaited<ReturnType<NodePorts['runPlugin']>>;
 
@@ -36,7 +36,7 @@ const MAX_WAIT_MS = 3_600_000;
  */
 export class PluginRun {
   constructor(
-    private readonly scope: RunScope,
+    private readonly scope: LeaseContext,
     private readonly row: NodeRunRow,
   ) {}
 

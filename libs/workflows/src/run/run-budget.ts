@@ -26,7 +26,7 @@ export class RunBudget {
   constructor(
     private readonly policy: StopPolicy,
     private readonly run: JobRun,
-    private readonly terms: {
+    private readonly options: {
       readonly questions: NodeQuestions;
       /** Usage of the run's models and of all descendants. */
       readonly spending: RunSpending;
@@ -46,7 +46,7 @@ export class RunBudget {
   /** The reached limit, if the runner counts it; null: none. The engine counts steps. */
   get usedUp(): UsedUp | null {
     const { promptTokens, completionTokens } = this.run.totals;
-    const { spending } = this.terms;
+    const { spending } = this.options;
     const all: readonly UsedUp[] = [
       { kind: 'tokens', used: promptTokens + completionTokens + spending.tokensBelow },
       { kind: 'cost', used: spending.usd },
@@ -67,30 +67,30 @@ export class RunBudget {
     const row = { ordinal: NO_NODE, nodeId: '', path: [], label: workflowName, input: '' };
     const view = { workflowName, sessionId: this.run.job.threadId ?? this.run.job.jobId };
     const more = `${this.amountOf(kind) ?? 0} ${units[kind]}`;
-    return this.terms.questions.ask(
+    return this.options.questions.ask(
       { row, view },
       {
         key: asked?.key ?? `${kind}@${used}`,
         mode: 'approval',
         title: `"${workflowName}" has used up its budget`,
-        prompt: `${this.tell({ kind, used })} May it use ${more} more?`,
+        prompt: `${this.describe({ kind, used })} May it use ${more} more?`,
         options: [
           { id: 'continue', label: 'Continue', action: 'approve' },
           { id: 'stop', label: 'Stop', action: 'reject' },
         ],
         defaultAction: 'reject',
       },
-      this.terms.now(),
+      this.options.now(),
     );
   }
 
   /** The limit in words, for people. */
-  tell({ kind, used }: UsedUp): string {
+  describe({ kind, used }: UsedUp): string {
     return `It has used ${used} of ${this.granted(kind) ?? used} ${units[kind]}.`;
   }
 
   private get msUsed(): number {
-    const { workedMs, enteredAt, now } = this.terms;
+    const { workedMs, enteredAt, now } = this.options;
     return workedMs + now() - enteredAt;
   }
 
@@ -109,7 +109,7 @@ export class RunBudget {
   }
 
   private questionsOf(kind: Kind) {
-    const all = this.terms.questions.of(NO_NODE).filter(({ key }) => key.startsWith(`${kind}@`));
+    const all = this.options.questions.of(NO_NODE).filter(({ key }) => key.startsWith(`${kind}@`));
     return all.map(({ key, status, outcome }) => ({
       key,
       used: Number(key.slice(kind.length + 1)),

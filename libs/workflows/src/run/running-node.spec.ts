@@ -5,7 +5,7 @@ import type { ChatMessage } from '#models';
 
 import type { ScopeView } from '../engine/node-executor.js';
 import type { NodeRunRow } from '../engine/node-run.js';
-import type { RunScope } from './run-scope.js';
+import type { LeaseContext } from './lease-context.js';
 import { compactSession, RunningNode } from './running-node.js';
 
 it('tracks the request of an HTTP node as work of its run, from the commit before it until its response', async () => {
@@ -36,7 +36,7 @@ it('tracks the request of an HTTP node as work of its run, from the commit befor
     },
   };
   // The request of a node reads no more of these than this.
-  const node = new RunningNode(scope as unknown as RunScope, { ordinal: 1 } as NodeRunRow, {} as ScopeView, {
+  const node = new RunningNode(scope as unknown as LeaseContext, { ordinal: 1 } as NodeRunRow, {} as ScopeView, {
     signal: new AbortController().signal,
     isContent: false,
   });

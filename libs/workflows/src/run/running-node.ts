@@ -15,11 +15,11 @@ import type {
   ScopeView,
 } from '../engine/node-executor.js';
 import type { NodeRunRow } from '../engine/node-run.js';
+import type { LeaseContext } from './lease-context.js';
 import { memoryRow } from './memory.repository.js';
 import { nodeRunId } from './node-events.js';
 import { NodeView, type Showing } from './node-view.js';
 import { PluginRun } from './plugin-run.js';
-import type { RunScope } from './run-scope.js';
 
 type Fetched = Parameters<NodePorts['fetch']>[0];
 type Wait = Parameters<NodePorts['waitFor']>[0];
@@ -32,7 +32,7 @@ type BranchEnd = Parameters<NodePorts['branchFinished']>[2];
 export class RunningNode implements NodePorts {
   private readonly job: JobRun['job'];
   constructor(
-    private readonly scope: RunScope,
+    private readonly scope: LeaseContext,
     private readonly row: NodeRunRow,
     private readonly view: ScopeView,
     private readonly options: {

@@ -6,9 +6,9 @@ import type { Waiting } from '../engine/node-executor.js';
 import type { NodeRunRow } from '../engine/node-run.js';
 import type { RunEvent } from '../engine/run-event.js';
 import { ScopeMemory } from '../engine/scope-memory.js';
+import type { LeaseContext } from './lease-context.js';
 import { PlanNodes } from './locate-node.js';
 import type { Answers, Awaited } from './node-runs.repository.js';
-import type { RunScope } from './run-scope.js';
 import { WorkPool } from './work-pool.js';
 
 const ids = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`);
@@ -28,7 +28,7 @@ async function scene(waits: Readonly<Record<string, Omit<Waiting, 'type'>>>) {
   const view = ScopeMemory.of({ workflowName: 'w', sessionId: 's', inputs: new Map(), attachments: [] }, []);
   const pool = new WorkPool({
     // It commits, and has its questions loaded; nothing else of its scope is touched by nodes that only wait.
-    scope: { run, questions: { load: () => undefined } } as unknown as RunScope,
+    scope: { run, questions: { load: () => undefined } } as unknown as LeaseContext,
     nodes: new PlanNodes(planOf(graph)),
     viewOf: () => view,
     answersTo: (awaited) => {
@@ -56,7 +56,7 @@ async function scene(waits: Readonly<Record<string, Omit<Waiting, 'type'>>>) {
     answer: async (come: Partial<Answers>): Promise<readonly string[]> => {
       answers = { requests: [], calls: [], questions: [], ...come };
       events.length = 0;
-      pool.heard();
+      pool.answerArrived();
       await settle();
       return events.flatMap((event) => (event.type === 'resumed' ? [event.key.nodeId] : []));
     },

@@ -3,11 +3,11 @@ import { ConversationFailed } from '#chat';
 import type { ScopeView, Waiting } from '../engine/node-executor.js';
 import type { NodeKey, NodeRunRow } from '../engine/node-run.js';
 import type { RunEvent } from '../engine/run-event.js';
+import type { LeaseContext } from './lease-context.js';
 import type { PlanNodes } from './locate-node.js';
 import type { Report } from './node-report.js';
 import type { Answers, Awaited } from './node-runs.repository.js';
 import type { Assignment } from './node-work.js';
-import type { RunScope } from './run-scope.js';
 import { RunningNode } from './running-node.js';
 
 interface Work {
@@ -25,7 +25,7 @@ interface WaitingNode {
 
 /** The dependencies of a pool, and the receiver of its events. */
 export interface PoolParts {
-  readonly scope: RunScope;
+  readonly scope: LeaseContext;
   readonly nodes: PlanNodes;
   readonly viewOf: (row: NodeRunRow) => ScopeView | undefined;
   /** Reads which of these answers have arrived. */
@@ -101,7 +101,7 @@ export class WorkPool {
   }
 
   /** An answer may have arrived. */
-  heard(): void {
+  answerArrived(): void {
     this.answers += 1;
     void this.lookAgain();
   }

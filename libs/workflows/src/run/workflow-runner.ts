@@ -7,6 +7,7 @@ import type { RunCommand, RunResult } from '../engine/run-command.js';
 import type { RunEvent } from '../engine/run-event.js';
 import type { RunPlan } from '../engine/run-plan.js';
 import type { WorkflowRun } from '../engine/workflow-run.js';
+import type { LeaseContext } from './lease-context.js';
 import { PlanNodes } from './locate-node.js';
 import { NodeHooks } from './node-hooks.js';
 import type { Report } from './node-report.js';
@@ -14,7 +15,6 @@ import { NodeRunWriter } from './node-run-writer.js';
 import type { Answers, Awaited } from './node-runs.repository.js';
 import { type Assignment, NodeWork } from './node-work.js';
 import type { RunBudget, UsedUp } from './run-budget.js';
-import type { RunScope } from './run-scope.js';
 import { WorkPool } from './work-pool.js';
 
 /** What to do about a reached limit. */
@@ -35,7 +35,7 @@ class BudgetWatch {
   constructor(
     private readonly budget: RunBudget,
     private readonly run: JobRun,
-    private readonly terms: {
+    private readonly options: {
       readonly workflowName: string;
       /** How long running nodes may continue. */
       readonly pauseMs: number;
@@ -61,9 +61,9 @@ class BudgetWatch {
   /** Asks for more budget. Null: no limit is reached. */
   ask(): Asked | null {
     if (this.exhausted === null) return null;
-    const answer = this.budget.ask(this.terms.workflowName, this.exhausted);
+    const answer = this.budget.ask(this.options.workflowName, this.exhausted);
     if (answer.type === 'waiting') return answer;
-    const message = `The budget of this workflow is used up. ${this.budget.tell(this.exhausted)}`;
+    const message = `The budget of this workflow is used up. ${this.budget.describe(this.exhausted)}`;
     return { type: 'stopped', message };
   }
 
@@ -76,14 +76,14 @@ class BudgetWatch {
     if (msLeft === null) return;
     this.timer ??= systemClock.after(Math.max(1, msLeft), () => {
       this.timer = undefined;
-      this.terms.wake();
+      this.options.wake();
     });
   }
 
   private pause(): void {
     this.run.draining = true;
     this.timer?.cancel();
-    this.timer = systemClock.after(this.terms.pauseMs, () => {
+    this.timer = systemClock.after(this.options.pauseMs, () => {
       this.run.abort(new Draining());
     });
   }
@@ -103,7 +103,7 @@ const turnsAtOnce = 100;
 /** The parts of one lease's run of a workflow. */
 export interface RunnerParts {
   readonly engine: WorkflowRun;
-  readonly scope: RunScope;
+  readonly scope: LeaseContext;
   readonly plan: RunPlan;
   readonly budget: RunBudget;
   /** How long running nodes may continue after the time limit. */
@@ -149,7 +149,7 @@ export class WorkflowRunner {
     const { signal } = scope.run;
     signal.addEventListener('abort', this.onAbort);
     scope.run.onAnswered = () => {
-      this.pool.heard();
+      this.pool.answerArrived();
     };
     try {
       this.watchBudget();
@@ -284,4 +284,4 @@ export class WorkflowRunner {
   }
 }
 
-const TOO_MUCH_TEXT = `The nodes of this workflow read and say more than ${LIMITS.runText} characters`;
+const TOO_MUCH_TEXT = `The inputs and outputs of this workflow's nodes have more than ${LIMITS.runText} characters together. Shorten them.`;

@@ -18,19 +18,19 @@ import { toWorkflowInput } from '../definitions/workflow-input.js';
 import { isTransientCode } from '../engine/node-run.js';
 import type { RunResult } from '../engine/run-command.js';
 import { WorkflowRun } from '../engine/workflow-run.js';
+import type { LeaseContext } from './lease-context.js';
 import { NodeQuestions } from './node-questions.js';
 import { type Awaited, NodeRunsRepository } from './node-runs.repository.js';
 import { NodeServices } from './node-services.js';
 import { RunBudget } from './run-budget.js';
 import { RunFacts, type ShownContent } from './run-facts.js';
 import { RunPlanLoader } from './run-plan-loader.js';
-import type { RunScope } from './run-scope.js';
 import { WorkflowInstance } from './workflow-instance.js';
 import { WorkflowRunner } from './workflow-runner.js';
 
 /** The result of opening a run, which the caller must end. */
 interface Opened {
-  scope?: RunScope;
+  scope?: LeaseContext;
 }
 
 const now = (): number => Date.now();
@@ -90,7 +90,7 @@ export class WorkflowHandler implements JobHandler {
     facts.load(stored.nodeRuns, stored.published);
     if (run.contentLength > 0) facts.loseContent();
     const { WORKFLOW_PAUSE_MS: pauseMs, MODEL_CONTEXT_TOKENS: contextTokens } = this.instance.config.values;
-    const scope: RunScope = { run, conversations, questions, services: this.services, facts, contextTokens };
+    const scope: LeaseContext = { run, conversations, questions, services: this.services, facts, contextTokens };
     opened.scope = scope;
     const { stopPolicy } = pinned.graph;
     const { spending, refresh } = await this.instance.spendingOf(run, stopPolicy, { facts, isFirstLook });
@@ -111,7 +111,7 @@ export class WorkflowHandler implements JobHandler {
     return this.end(scope, rest.result);
   }
 
-  private async end(scope: RunScope, result: RunResult): Promise<JobOutcome> {
+  private async end(scope: LeaseContext, result: RunResult): Promise<JobOutcome> {
     const { run, conversations, facts } = scope;
     const { success, finalOutput, error } = result;
     if (!success) {
@@ -134,7 +134,7 @@ export class WorkflowHandler implements JobHandler {
   }
 
   /** Stores the content that viewers saw, unless another worker continues the run. */
-  private async keepContent({ run, conversations, facts }: RunScope): Promise<void> {
+  private async keepContent({ run, conversations, facts }: LeaseContext): Promise<void> {
     const { text, reasoning } = await this.contentOf(run, facts);
     const isOver = !run.signal.aborted || endsJob(run.signal.reason);
     if ((text !== '' || reasoning !== '') && isOver)

@@ -44,7 +44,7 @@ export class WorkflowLaunch {
   /** The job is committed when this returns. Throws `missing_model_key` and what `JobStarter.start` throws. */
   async start(principal: Principal, ready: ReadyWorkflow): Promise<StartedJob> {
     const { workspaceId, id, userId } = principal;
-    const { input, asksModels, providerKey, extraRows: beside, ...request } = ready;
+    const { input, asksModels, providerKey, extraRows, ...request } = ready;
     const jobId = newId();
     const hasOwnKey = providerKey !== null;
     return this.starter.start({
@@ -58,7 +58,7 @@ export class WorkflowLaunch {
       input: { ...(toStorable(input) as object), ...(hasOwnKey ? { hasOwnKey } : {}) }, // an object in, an object out
       format: workflowFormat,
       keyCipher: providerKey === null ? null : this.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
-      ...(beside === undefined ? {} : { extraRows: beside({ workspaceId, jobId }) }),
+      ...(extraRows === undefined ? {} : { extraRows: extraRows({ workspaceId, jobId }) }),
     });
   }
 

@@ -16,7 +16,7 @@ export interface SlowLimits {
 }
 
 /** A connection closes above this multiple of `SlowLimits.bytes`, delayed results included. */
-const maxUnsent = 64;
+const maxUnsentFactor = 64;
 
 /** Sends everything for one connection, and counts the unsent bytes. */
 export class SocketOutlet {
@@ -50,7 +50,7 @@ export class SocketOutlet {
    */
   async send(text: string): Promise<void> {
     const unsent = this.socket.bufferedAmount + this.waiting;
-    if (unsent > 0 && unsent + text.length > this.limits.bytes * maxUnsent) this.socket.terminate();
+    if (unsent > 0 && unsent + text.length > this.limits.bytes * maxUnsentFactor) this.socket.terminate();
     const draining = this.drained();
     if (draining !== undefined) {
       this.waiting += text.length;

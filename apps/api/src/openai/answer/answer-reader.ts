@@ -1,5 +1,4 @@
 import {
-  type InterruptBelow,
   isDelta,
   isTerminal,
   type JobEvent,
@@ -7,6 +6,7 @@ import {
   type JobSnapshot,
   type JobStatus,
   statusAfter,
+  type SubJobInterrupt,
 } from '#jobs';
 import { isOpen, runArguments, subJobPrefix, type ToolCallStatus, toToolCallItem } from '#tools';
 
@@ -101,7 +101,7 @@ export class AnswerReader {
   }
 
   /** Replaces all open requests of sub-jobs. */
-  takeBelow(requests: readonly InterruptBelow[]): readonly AnswerPart[] {
+  takeBelow(requests: readonly SubJobInterrupt[]): readonly AnswerPart[] {
     this.requests.replaceBelow(this.hasSubJobs ? requests : []);
     if (!this.over) this.announce();
     return this.output.take();

@@ -1,4 +1,4 @@
-import { humanWait, type InterruptBelow, type JobEvent, type JobSnapshot, type JobStatus, requestKinds } from '#jobs';
+import { humanWait, type JobEvent, type JobSnapshot, type JobStatus, requestKinds, type SubJobInterrupt } from '#jobs';
 
 import { OpenAiError } from '../../errors/openai-error.js';
 import type { ClientToolCall } from './answer-part.js';
@@ -16,7 +16,7 @@ interface OpenRequest {
 /** The open requests of a job and of its sub-jobs, each in the order in which they were opened. */
 export class AnswerRequests {
   private readonly open = new Map<string, OpenRequest>();
-  private below: readonly InterruptBelow[] = [];
+  private below: readonly SubJobInterrupt[] = [];
 
   take(event: JobEvent): void {
     if (event.type === 'interrupt-opened') {
@@ -31,7 +31,7 @@ export class AnswerRequests {
   }
 
   /** Replaces all open requests of sub-jobs. */
-  replaceBelow(below: readonly InterruptBelow[]): void {
+  replaceBelow(below: readonly SubJobInterrupt[]): void {
     this.below = below;
   }
 

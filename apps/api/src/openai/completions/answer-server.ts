@@ -87,7 +87,7 @@ export class AnswerServer {
         () => undefined,
       );
     });
-    const below = this.subJobInterrupts.watch(answer, {
+    const watch = this.subJobInterrupts.watch(answer, {
       isWanted: () => reader.hasSubJobs,
       onChange: (requests) => {
         this.send(reader.takeBelow(requests), { session, reader, sink }).catch((error: unknown) => {
@@ -102,11 +102,11 @@ export class AnswerServer {
         await this.learn(item, session, reader);
         await this.send(reader.take(item), { session, reader, sink });
         if (reader.isOver) return;
-        below.look();
+        watch.look();
       }
       if (!session.isLeft && !response.writableEnded) sink.fail(session.failure ?? serverBusy());
     } finally {
-      below.stop();
+      watch.stop();
       access.stop();
       session.close();
       if (session.isLeft && listener.cancels) await this.stopper.stop(scopeOf(listener.principal), answer.jobId);

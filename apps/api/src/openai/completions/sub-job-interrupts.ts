@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { type InterruptBelow, InterruptsRepository } from '#jobs';
+import { InterruptsRepository, type SubJobInterrupt } from '#jobs';
 import { BUS, type Bus, LOGGER, type Logger, systemClock, type Timer } from '#platform';
 
 /** The job of a response, or of a single call. */
@@ -13,7 +13,7 @@ interface RootJob {
 interface SubJobListener {
   /** Whether a sub-job is running. */
   readonly isWanted: () => boolean;
-  readonly onChange: (requests: readonly InterruptBelow[]) => void;
+  readonly onChange: (requests: readonly SubJobInterrupt[]) => void;
 }
 
 /** Upper limit of the time between two checks, in case a hint is lost. */
@@ -38,8 +38,8 @@ export class SubJobInterrupts {
     return new SubJobWatch(this, answer, listener);
   }
 
-  open({ workspaceId, jobId }: RootJob): Promise<readonly InterruptBelow[]> {
-    return this.interrupts.openBelow(workspaceId, jobId, maxReported);
+  open({ workspaceId, jobId }: RootJob): Promise<readonly SubJobInterrupt[]> {
+    return this.interrupts.openOfSubJobs(workspaceId, jobId, maxReported);
   }
 }
 

@@ -49,14 +49,14 @@ export class ExecuteEndpoint {
       const awaited = { workspaceId, jobId, toolName: asked.toolName, known: knownRequests(request) };
       const caller = { response, closing, cancels: onDisconnect === 'cancel' };
       const hasRunOnce = () => this.execution.hasRunOnce(awaited);
-      return await noRetryAfterOnce(response, hasRunOnce, () => this.hold(principal, awaited, caller));
+      return await noRetryAfterOnce(response, hasRunOnce, () => this.waitForResult(principal, awaited, caller));
     } finally {
       slot.leave();
     }
   }
 
   /** Waits for the result. Throws if the key is no longer valid by then. */
-  private async hold(
+  private async waitForResult(
     principal: MemberPrincipal,
     awaited: AwaitedCall,
     { closing, ...listening }: Caller,
@@ -66,7 +66,7 @@ export class ExecuteEndpoint {
       closing.abort(invalidKey());
     });
     try {
-      const executed = await this.results.hold(principal, awaited, { ...listening, signal: closing.signal });
+      const executed = await this.results.waitForResult(principal, awaited, { ...listening, signal: closing.signal });
       if ((await access.check()) !== null) throw invalidKey();
       return executed;
     } finally {

@@ -44,7 +44,7 @@ export class ExecutionResult {
    * passed or a child job opens a request, and the reason of `signal`. A client that disconnects
    * leaves the job running, or cancels it; at shutdown the job keeps running.
    */
-  async hold(
+  async waitForResult(
     principal: MemberPrincipal,
     asked: AwaitedCall,
     { response, signal, cancels }: Listening,

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 
 import { Injectable } from '@nestjs/common';
 
-import { type InterruptBelow, requestKinds } from '#jobs';
+import { requestKinds, type SubJobInterrupt } from '#jobs';
 import { Config, systemClock } from '#platform';
 import { subJobPrefix } from '#tools';
 
@@ -18,7 +18,7 @@ export interface AwaitedCall {
   readonly known: readonly string[];
 }
 
-/** A deferred response. */
+/** The deadline of one response. */
 export interface ResponseDeadline {
   /** Aborts with the error to send instead of a result. */
   readonly signal: AbortSignal;
@@ -27,7 +27,7 @@ export interface ResponseDeadline {
 
 const askedKinds: ReadonlySet<string> = new Set(requestKinds);
 
-/** Limits how long a response is deferred. */
+/** Creates the deadlines of responses that wait for a tool call. */
 @Injectable()
 export class ResponseDeadlines {
   constructor(
@@ -80,6 +80,6 @@ export class ResponseDeadlines {
   }
 }
 
-function isAsked({ kind }: InterruptBelow): boolean {
+function isAsked({ kind }: SubJobInterrupt): boolean {
   return askedKinds.has(kind);
 }

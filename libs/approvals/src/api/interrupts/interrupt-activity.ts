@@ -36,7 +36,7 @@ export class InterruptActivity extends RowActivity<OpenRows> {
     return { seen, changed: changed.map((id) => ({ id, topic: '' })) };
   }
 
-  protected hear(bus: Bus, changed: (workspaceId: string) => void): readonly (() => void)[] {
+  protected subscribeToHints(bus: Bus, changed: (workspaceId: string) => void): readonly (() => void)[] {
     return [
       bus.subscribe('interrupts-changed', ({ workspaceId }) => {
         changed(workspaceId);

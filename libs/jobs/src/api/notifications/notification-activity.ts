@@ -5,7 +5,7 @@ import { type Look, RowActivity } from '#platform/api';
 
 import { NotificationsRepository } from '../../notifications/notifications.repository.js';
 
-/** The most changes that one read returns; if there are more, the latest. */
+/** Maximum number of changes that one read returns: the latest ones. */
 const maxAtOnce = 5_000;
 
 /** The position in the changes, from which the next read continues. */
@@ -46,7 +46,7 @@ export class NotificationActivity extends RowActivity<Seen> {
     };
   }
 
-  protected hear(bus: Bus, changed: (workspaceId: string) => void): readonly (() => void)[] {
+  protected subscribeToHints(bus: Bus, changed: (workspaceId: string) => void): readonly (() => void)[] {
     return [
       bus.subscribe('job-events', ({ workspaceId, status }) => {
         if (status === 'completed' || status === 'failed') changed(workspaceId);

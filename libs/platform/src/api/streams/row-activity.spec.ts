@@ -22,7 +22,7 @@ class Rows extends RowActivity<number> {
     return { seen: (before ?? 0) + 1, changed: before === undefined ? [] : this.changed };
   }
 
-  protected hear(_: Bus, changed: (workspaceId: string) => void): readonly (() => void)[] {
+  protected subscribeToHints(_: Bus, changed: (workspaceId: string) => void): readonly (() => void)[] {
     this.hint = () => {
       changed('w');
     };

@@ -94,7 +94,7 @@ export abstract class RowActivity<Seen> implements OnModuleDestroy {
   protected abstract look(workspaceId: string, before: Seen | undefined): Promise<Look<Seen>>;
 
   /** Subscribes to hints about changes in a workspace. Returns the functions that unsubscribe. */
-  protected abstract hear(bus: Bus, changed: (workspaceId: string) => void): readonly (() => void)[];
+  protected abstract subscribeToHints(bus: Bus, changed: (workspaceId: string) => void): readonly (() => void)[];
 
   /** The state that the last read of a workspace with viewers returned. */
   protected seenIn(workspaceId: string): Seen | undefined {
@@ -123,7 +123,7 @@ export abstract class RowActivity<Seen> implements OnModuleDestroy {
 
   private listen(): void {
     this.leaveBus = [
-      ...this.hear(this.bus, (workspaceId) => {
+      ...this.subscribeToHints(this.bus, (workspaceId) => {
         const watched = this.watched.get(workspaceId);
         if (watched !== undefined) this.lookSoon(watched);
       }),
