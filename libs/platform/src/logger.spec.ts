@@ -1,15 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from '@jest/globals';
 
-/** A process that runs `script`, in which `logger` writes to standard error. */
-function run(script: string) {
+/** A process that runs `script`, in which `logger` writes to standard error. `redirect`: for the shell that starts it. */
+function run(script: string, redirect = '') {
   const logger = fileURLToPath(new URL('../../../dist/libs/platform/src/logger.js', import.meta.url));
   const source = `import { createLogger } from ${JSON.stringify(logger)}; const logger = createLogger({ level: 'info' }); ${script}`;
-  return spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const node = [process.execPath, '--expose-gc', '--input-type=module', '-e', source];
+  return spawn('sh', ['-c', `exec "$0" "$@" ${redirect}`, ...node], { stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
 describe('createLogger', () => {
@@ -36,5 +38,19 @@ describe('createLogger', () => {
     child.stderr.destroy();
     const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit') as Promise<[number]>]);
     expect([output, code]).toEqual(['continues', 0]);
+  });
+
+  (existsSync('/dev/full') ? it : it.skip)('keeps at most a few MiB of lines while the disk is full', async () => {
+    const child = run(
+      `const before = process.memoryUsage().heapUsed;
+      for (let turn = 0; turn < 50; turn++) {
+        for (let i = 0; i < 200; i++) logger.info('x'.repeat(5_000));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      gc();
+      process.stdout.write(String(process.memoryUsage().heapUsed - before), () => process.exit(0));`,
+      '2>/dev/full',
+    );
+    expect(Number(await text(child.stdout))).toBeLessThan(8 * 1_048_576);
   });
 });

@@ -22,6 +22,8 @@ export function createLogger(options: { readonly level: string; readonly redact?
 const maxWaitingCharacters = 65_536;
 /** pino calls `flushSync` after a fatal error. */
 type LogDestination = DestinationStream & { readonly flushSync: () => void };
+/** Maximum characters that wait while standard error cannot be written; further lines are lost. */
+const maxUnwrittenCharacters = 1_048_576;
 let shared: LogDestination | undefined;
 
 /**
@@ -30,7 +32,7 @@ let shared: LogDestination | undefined;
  */
 function standardError(): LogDestination {
   if (shared !== undefined) return shared;
-  const output = pino.destination({ dest: 2, sync: true });
+  const output = pino.destination({ dest: 2, sync: true, maxLength: maxUnwrittenCharacters });
   output.on('error', () => undefined);
   let waiting = '';
   const flushSync = () => {
