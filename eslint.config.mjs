@@ -16,7 +16,12 @@ export default defineConfig(
   { ignores: ['**/dist/', '**/generated/', '.nightshift/', '**/*.mjs', '**/*.cjs', 'prisma.config.ts'] },
   tseslint.configs.strictTypeChecked,
   {
-    languageOptions: { parserOptions: { projectService: true } },
+    languageOptions: {
+      parserOptions: {
+        project: ['./tsconfig.json', './packages/*/tsconfig.json'],
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
     plugins: { 'simple-import-sort': simpleImportSort },
     rules: {
       'max-lines': ['error', { max: 400, skipComments: true }],
