@@ -2,9 +2,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import fc from 'fast-check';
 
 import { type MemberPrincipal, scopeOf } from '#auth';
+import type { StartChat } from '#chat';
 import { type Interrupt, JobQueue, JobStopper } from '#jobs';
 import { AppError } from '#platform';
-import { defineTool, ToolRegistry, type Verification } from '#tools';
+import { defineTool, ToolOutcomeUnknown, ToolRegistry, type Verification } from '#tools';
 
 import { type ApprovalStage, openApprovalStage } from '../harness/approval-stage.js';
 import { eventually } from '../harness/eventually.js';
@@ -304,5 +305,57 @@ describe('approved call with an unknown outcome', () => {
       jobId,
     ]);
     expect(row).toEqual({ approval: 'person', decided_by: stage.people.admin.id, decision_id: interrupt.id });
+  });
+});
+
+describe('once tool that reports an unknown outcome', () => {
+  beforeAll(() => {
+    const tool = defineTool({
+      ...{ name: 'charge', description: 'd', input: { type: 'object' }, timeoutMs: 60_000 },
+      execute: (_, { idempotencyKey: key }) => {
+        called.push({ name: 'charge', key, to: null });
+        if (called.length > 1) return 'paid';
+        throw new ToolOutcomeUnknown('the line broke');
+      },
+    });
+    stage.engine.app.get(ToolRegistry).register(tool);
+  });
+
+  const asked = async (changes: Partial<StartChat> = {}) => {
+    stage.model.enqueue(
+      toolCallReply([
+        { id: 'c', name: 'charge', arguments: '{}' },
+        { id: 'l', name: 'look_up', arguments: '{"to":"x"}' },
+      ]),
+      textReply(['Done.']),
+    );
+    const { jobId } = await stage.ask(['charge', 'look_up'], changes);
+    const [interrupt] = await stage.waits(jobId);
+    if (interrupt === undefined) throw new Error('no person is asked');
+    return { jobId, interrupt };
+  };
+
+  it.each(['thread', 'request'] as const)(
+    'asks a person and repeats the call with the same key only by decision (%s)',
+    async (history) => {
+      const { jobId, interrupt } = await asked({ history });
+      expect(interrupt).toMatchObject({
+        ...{ kind: 'unknown_outcome', tool: 'charge' },
+        request: { startedAt: expect.any(Number) },
+      });
+      expect(called).toHaveLength(1);
+      await stage.decide(stage.people.member, interrupt, { decision: 'repeat' });
+      expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
+      expect(called.map(({ key }) => key)).toEqual([`${jobId}:1:1`, `${jobId}:1:1`]);
+    },
+  );
+
+  it('takes the result that a person reports', async () => {
+    const { jobId, interrupt } = await asked();
+    await stage.decide(stage.people.member, interrupt, { decision: 'happened', result: { receipt: 7 } });
+    expect(await stage.ended(jobId)).toMatchObject({
+      calls: [{ status: 'completed', result: '{"receipt":7}' }, { status: 'completed' }],
+    });
+    expect(called).toHaveLength(1);
   });
 });
