@@ -1,15 +1,21 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
+import { scopeOf } from '#auth';
+import { JobStopper } from '#jobs';
 import { processName, TOOL_QUEUES } from '#platform';
-import { ToolQueueSweeper, ToolResults, ToolWorker } from '#tools';
+import { defineTool, ToolQueueSweeper, ToolRegistry, ToolResults, ToolWorker } from '#tools';
 
 import { ExecClaimsRepository } from '../../libs/tools/src/remote/exec-claims.repository.js';
+import { type ApprovalStage, openApprovalStage } from '../harness/approval-stage.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { endedProcess } from '../harness/ended-process.js';
 import { eventually } from '../harness/eventually.js';
-import { openTestToolQueue, type SentCall, type TestToolQueue } from '../harness/tool-queue.js';
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { openTestToolQueue, type SentCall, type TestToolQueue, watchedTool } from '../harness/tool-queue.js';
 
 const unknown = 'The tool was started but its outcome is unknown. It was not repeated.';
+/** A quarter of an hour, instead of the usual five minutes. */
+const env = { TOOL_QUEUE_TTL_MS: '900000' };
 
 describe('isolated tool queue after losses', () => {
   let database: TestDatabase;
@@ -274,5 +280,117 @@ describe('isolated tool queue after losses', () => {
       expect(await queue.jobOf(sent)).toMatchObject({ status: 'queued' });
       expect(await messages(TOOL_QUEUES.dead)).toMatchObject([{ data: { reason: 'not_taken' } }]);
     });
+  });
+});
+
+describe('tool queue', () => {
+  let database: TestDatabase;
+  let queue: TestToolQueue;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    queue = await openTestToolQueue(database, { env });
+    await queue.app.get(ToolResults).start();
+  });
+  afterAll(async () => {
+    await queue.close();
+    await database.close();
+  });
+
+  const waited = async (minutes: number): Promise<SentCall> => {
+    const sent = await queue.sendOne('once');
+    await queue.rows(`UPDATE tool_call SET queued_at = queued_at - $2::int * interval '1 minute' WHERE id = $1`, [
+      sent.id,
+      minutes,
+    ]);
+    return sent;
+  };
+  const tooLate = 'Error executing tool "once": it was not started within 900000 ms';
+
+  it('ends an unclaimed call after its queue timeout, and none before', async () => {
+    const [early, late] = [await waited(6), await waited(16)];
+    await queue.app.get(ToolQueueSweeper).sweep();
+    expect(await queue.callOf(early)).toMatchObject({ status: 'running' });
+    expect(await queue.callOf(late)).toMatchObject({ status: 'timed_out', error: { message: tooLate } });
+  });
+
+  it('runs a call that is claimed within its queue timeout, and none after it', async () => {
+    const [early, late] = [await waited(6), await waited(16)];
+    queue.app.get(ToolWorker).start();
+    for (const count of [1, 2]) (await queue.handling(count)).finish('done'); // the one that was left before, and this one
+    expect(await queue.reached(early, 'completed')).toMatchObject({ result: 'done' });
+    expect(await queue.reached(late, 'timed_out')).toMatchObject({ error: { message: tooLate } });
+  });
+});
+
+describe('isolated calls of a chat', () => {
+  let stage: ApprovalStage;
+  /** The processes of the isolated tools. */
+  let queue: TestToolQueue;
+
+  beforeAll(async () => {
+    stage = await openApprovalStage(env);
+    for (const effect of ['once', 'idempotent'] as const)
+      stage.engine.app.get(ToolRegistry).register(watchedTool(effect, []));
+    queue = await openTestToolQueue(stage.database, { workspaceId: stage.people.owner.workspaceId });
+  });
+  afterAll(async () => {
+    await queue.close();
+    await stage.close();
+  });
+
+  it('carry their queue timeout in the queue request', async () => {
+    stage.engine.app.get(ToolRegistry).register(
+      defineTool({
+        name: 'dig',
+        description: 'd',
+        input: { type: 'object' },
+        isolation: 'queue',
+        execute: () => 'gold',
+      }),
+    );
+    stage.model.enqueue(toolCallReply([{ id: 'call_1', name: 'dig', arguments: '{}' }]));
+    const { jobId } = await stage.ask(['dig']);
+    const request = await eventually('it is sent', async () => {
+      const rows = await stage.rows<{ ttl: number }>(
+        `SELECT (data->'metadata'->>'ttl_ms')::int AS ttl FROM pgboss.job WHERE name = 'tool-execution'`,
+      );
+      return rows[0];
+    });
+    expect(request).toEqual({ ttl: 900_000 });
+    await stage.engine.app.get(JobStopper).stop(scopeOf(stage.people.member), jobId);
+  });
+
+  const call = (name: string) => ({ id: `call_${name}`, name, arguments: '{"depth":3}' });
+
+  it('open a request when they need an approval now, and run in the queue once it is approved', async () => {
+    stage.model.enqueue(toolCallReply([call('once'), call('idempotent')]), textReply(['Rich.']));
+    const { jobId } = await stage.ask(['once', 'idempotent']);
+    expect(await stage.waits(jobId)).toEqual([]);
+    await stage.policy({ rules: [{ match: 'once', action: 'require_approval' }] });
+    queue.app.get(ToolWorker).start();
+    await queue.app.get(ToolResults).start();
+    const first = await queue.handling(1);
+    expect(first.name).toBe('idempotent');
+    const asked = await eventually('an approval is requested', async () => (await stage.waits(jobId))[0]);
+    expect(asked).toMatchObject({
+      kind: 'tool_approval',
+      tool: 'once',
+      callId: 'call_once',
+      requester: stage.people.member.userId,
+      request: { argumentsPreview: expect.stringContaining('depth') as unknown, approvable: true },
+    });
+    first.finish('gold');
+    const { argumentsHash } = asked.request;
+    await stage.decide(stage.people.member, asked, { decision: 'approve', argumentsHash });
+    const second = await queue.handling(2);
+    expect([second.name, second.args]).toEqual(['once', { depth: 3 }]);
+    second.finish('silver');
+    const { calls, content } = await stage.ended(jobId);
+    expect(calls.map(({ name, status, result }) => [name, status, result])).toEqual([
+      ['once', 'completed', 'silver'],
+      ['idempotent', 'completed', 'gold'],
+    ]);
+    expect(content).toBe('Rich.');
   });
 });
