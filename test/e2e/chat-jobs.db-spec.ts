@@ -1,13 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { type Principal, scopeOf, systemPrincipal } from '#auth';
-import { ChatService, type StartChat } from '#chat';
+import { type MemberPrincipal, scopeOf, systemPrincipal } from '#auth';
+import { AgentsService, ChatService, type StartChat } from '#chat';
 import { EventFeed, type JobEvent, JobsRepository, JobStopper, SnapshotRepository } from '#jobs';
 
-import { createTestDatabase, type TestDatabase } from '../harness/database.js';
-import { startTestEngine, type TestEngine } from '../harness/engine.js';
-import { openTestIdentities } from '../harness/identities.js';
-import { ScriptedModel } from '../harness/scripted-model.js';
+import { type ApprovalStage, openApprovalStage } from '../harness/approval-stage.js';
+import type { TestEngine } from '../harness/engine.js';
+import type { ScriptedModel } from '../harness/scripted-model.js';
 import {
   callChunk,
   createGate,
@@ -15,8 +14,26 @@ import {
   finishChunk,
   textChunk,
   textReply,
+  toolCallReply,
   usageChunk,
 } from '../harness/scripted-reply.js';
+
+let stage: ApprovalStage;
+let model: ScriptedModel;
+let engine: TestEngine;
+let owner: MemberPrincipal;
+
+beforeAll(async () => {
+  stage = await openApprovalStage();
+  ({ model, engine } = stage);
+  ({ owner } = stage.people);
+});
+afterEach(() => {
+  model.assertDone();
+});
+afterAll(async () => {
+  await stage.close();
+});
 
 const chat = (text: string, changes: Partial<StartChat> = {}): StartChat => ({
   threadRef: null,
@@ -46,32 +63,6 @@ const toolReply = (name: string, args: string) => ({
 });
 
 describe('chat job', () => {
-  let database: TestDatabase;
-  let model: ScriptedModel;
-  let engine: TestEngine;
-  let owner: Principal;
-
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    model = await ScriptedModel.start();
-    const identities = openTestIdentities(database);
-    ({ owner } = await identities.workspaceOf('acme'));
-    await database.postgres.withWorkspaceSql(owner.workspaceId, (client) =>
-      client.query('UPDATE workspace SET max_jobs = 1000, max_jobs_per_user = 1000'),
-    );
-    engine = await startTestEngine(database, { MODEL_BASE_URL: model.url });
-  });
-
-  afterEach(() => {
-    model.assertDone();
-  });
-
-  afterAll(async () => {
-    await engine.close();
-    await model.close();
-    await database.close();
-  });
-
   const follow = async (jobId: string, after: number | undefined = 0): Promise<JobEvent[]> => {
     const events: JobEvent[] = [];
     const { signal } = new AbortController();
@@ -221,5 +212,68 @@ describe('chat job', () => {
     await follow(jobId);
     expect(await engine.app.get(JobsRepository).findInScope(scope, jobId)).toBeNull();
     expect(await engine.app.get(JobStopper).stop(scope, jobId)).toBe('not_found');
+  });
+});
+
+describe('job format', () => {
+  /** Whether a worker would claim the job that knows the first format only. */
+  async function isForAll(jobId: string): Promise<boolean> {
+    const rows = await stage.rows('SELECT 1 FROM job WHERE id = $1 AND format <= 1', [jobId]);
+    return rows.length === 1;
+  }
+
+  it('leaves a chat with an agent, and its retry, to workers that know agents; all workers take others', async () => {
+    await stage.engine.app.get(AgentsService).create(stage.people.owner, { name: 'Clerk', instructions: 'Be brief.' });
+    stage.model.enqueue({ status: 400, body: ['{"error":{"message":"no"}}'] });
+    const { jobId } = await stage.ask([], { agent: { type: 'agent', ref: 'clerk' } });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed' });
+    stage.model.enqueue(textReply(['Filed.']), textReply(['Plain.']));
+    const retried = await stage.engine.app.get(ChatService).retry(stage.people.member, jobId);
+    expect(await stage.ended(retried.jobId)).toMatchObject({ status: 'completed', content: 'Filed.' });
+    const plain = await stage.ask([]);
+    expect(await stage.ended(plain.jobId)).toMatchObject({ status: 'completed', content: 'Plain.' });
+    expect(await Promise.all([jobId, retried.jobId, plain.jobId].map(isForAll))).toEqual([false, false, true]);
+  });
+});
+
+describe('ChatService.retry', () => {
+  let restricted: ApprovalStage;
+
+  beforeAll(async () => {
+    restricted = await openApprovalStage({ FEATURE_CLIENT_TOOLS: 'off' });
+  });
+  afterAll(async () => {
+    await restricted.close();
+  });
+
+  it('skips the client tool calls of a chat when client tools were disabled meanwhile', async () => {
+    restricted.model.enqueue({ status: 400, body: ['{"error":{"message":"no"}}'] });
+    const definition = { type: 'function', function: { name: 'open_file' } } as const;
+    const { jobId } = await restricted.ask([], { tools: [definition] });
+    expect(await restricted.ended(jobId)).toMatchObject({ status: 'failed' });
+    // As it was stored while they were on.
+    await restricted.rows(
+      `UPDATE job SET input = input || '{"client":{"deviceId":null,"tools":{"open_file":{}}}}' WHERE id = $1`,
+      [jobId],
+    );
+    restricted.model.enqueue(
+      toolCallReply([{ id: 'call_1', name: 'open_file', arguments: '{}' }]),
+      textReply(['Never mind.']),
+    );
+    const again = await restricted.engine.app.get(ChatService).retry(restricted.people.member, jobId);
+    expect(await restricted.ended(again.jobId)).toMatchObject({ status: 'completed', calls: [{ status: 'skipped' }] });
+    expect(await restricted.rows(`SELECT input ? 'client' AS client FROM job WHERE id = $1`, [again.jobId])).toEqual([
+      { client: false },
+    ]);
+  });
+
+  it('rejects a /v1 job whose client runs the tools', async () => {
+    restricted.model.enqueue({ status: 400, body: ['{"error":{"message":"no"}}'] });
+    const { jobId } = await restricted.ask([]);
+    expect(await restricted.ended(jobId)).toMatchObject({ status: 'failed' });
+    const client = { deviceId: null, tools: {}, handedOver: { timeoutMs: 1_000 } };
+    await restricted.rows('UPDATE job SET input = input || $2 WHERE id = $1', [jobId, JSON.stringify({ client })]);
+    const again = restricted.engine.app.get(ChatService).retry(restricted.people.member, jobId);
+    await expect(again).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('again') });
   });
 });
