@@ -15,11 +15,20 @@ import { createGate, textReply, toolCallReply } from '../harness/scripted-reply.
 import { agent, openWorkflowStage, type WorkflowStage } from '../harness/workflow-stage.js';
 import { publish, sketch, startWorkflow } from '../harness/workflows.js';
 
-describe('node with an agent', () => {
-  let stage: WorkflowStage;
+let stage: WorkflowStage;
 
+beforeAll(async () => {
+  stage = await openWorkflowStage();
+});
+afterEach(() => {
+  stage.assertPlayed();
+});
+afterAll(async () => {
+  await stage.close();
+});
+
+describe('node with an agent', () => {
   beforeAll(async () => {
-    stage = await openWorkflowStage();
     await stage.engine.app.get(AgentsService).create(stage.people.owner, {
       name: 'Clerk',
       model: 'clever',
@@ -29,12 +38,6 @@ describe('node with an agent', () => {
       limits: { maxRounds: 1 },
       toolApproval: { rules: [{ match: 'look_up', action: 'require_approval' }] },
     });
-  });
-  afterEach(() => {
-    stage.assertPlayed();
-  });
-  afterAll(async () => {
-    await stage.close();
   });
 
   const edges = ['start -> a'];
@@ -172,6 +175,50 @@ describe('node with an agent', () => {
     await expect(saved).rejects.toMatchObject({
       code: 'workflow_invalid',
       details: { issues: [{ code: 'AGENT_NOT_FOUND', nodeId: 'a', path: '/nodes/1/data/agent' }] },
+    });
+  });
+});
+
+describe('agent node with a waiting call', () => {
+  beforeAll(async () => {
+    stage.ran.length = 0;
+    await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
+  });
+
+  const call = (name: string, args = '{"to":"Bob"}') => toolCallReply([{ id: `c_${name}`, name, arguments: args }]);
+
+  it('continues with an approved call without another model request', async () => {
+    stage.script('Mail.', call('send'), textReply(['Sent.']));
+    const jobId = await stage.run({ mail: agent('Mail.', { tools: ['send'] }) }, ['start -> mail']);
+    const asked = (await stage.waitsAt(jobId)).get('mail');
+    expect(asked).toMatchObject({ kind: 'tool_approval', tool: 'send', nodeId: 'mail' });
+    expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', mail: 'waiting' });
+    await stage.answer(asked, { decision: 'approve', argumentsHash: asked?.request['argumentsHash'] });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Sent.' });
+    expect(stage.requests('Mail.')).toHaveLength(2);
+    expect(stage.ran).toEqual([['send', { to: 'Bob' }]]);
+    expect(stage.asked('Mail.').at(-1)).toContainEqual({ role: 'tool', tool_call_id: 'c_send', content: 'send done' });
+  });
+
+  it('reads that a call was denied and continues', async () => {
+    stage.script('Mail too.', call('send'), textReply(['Not sent.']));
+    const jobId = await stage.run({ mail: agent('Mail too.', { tools: ['send'] }) }, ['start -> mail']);
+    const asked = (await stage.waitsAt(jobId)).get('mail');
+    await stage.answer(asked, { decision: 'deny', argumentsHash: asked?.request['argumentsHash'] });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Not sent.' });
+    expect(await stage.rows('SELECT status FROM tool_call WHERE job_id = $1', [jobId])).toEqual([{ status: 'denied' }]);
+  });
+
+  it('asks a person for more iterations with onMaxToolIterations: hitl', async () => {
+    stage.script('Search.', call('look_up'), call('look_up'));
+    const data = { tools: ['look_up'], maxToolIterations: 1, onMaxToolIterations: 'hitl' };
+    const jobId = await stage.run({ find: agent('Search.', data) }, ['start -> find']);
+    const asked = (await stage.waitsAt(jobId)).get('find');
+    expect(asked?.request).toMatchObject({ id: expect.stringMatching(/^hitl-tool-limit-find-\d+$/), mode: 'approval' });
+    await stage.answer(asked, { action: 'approve' });
+    expect(await stage.ended(jobId)).toMatchObject({
+      status: 'completed',
+      content: 'Warning: Maximum tool iterations (1) reached again after HITL approval. Last content: ',
     });
   });
 });
