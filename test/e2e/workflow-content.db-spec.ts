@@ -199,6 +199,59 @@ describe('content of a workflow job', () => {
   });
 });
 
+describe('output node', () => {
+  const nodes = (out: object) => ({ a: agent('Say A.'), b: agent('Say B.'), out: { ...output, ...out } });
+  const edges = ['start -> a', 'start -> b', 'a -> out', 'b -> out'];
+  const answers = () => {
+    stage.script('Say A.', textReply(['A.']));
+    stage.script('Say B.', textReply(['B.']));
+  };
+
+  it.each([
+    ['all that came before', {}, 'Hello\n\nA.\n\nB.'],
+    [
+      'its sources, between an introduction and an end',
+      { sources: ['b', 'a'], introText: 'In:', outroText: 'Out.' },
+      'In:\n\nB.\n\nA.\n\nOut.',
+    ],
+    [
+      'its template',
+      { useRawTemplate: true, template: '{{a}} and {{ outputs.b }}, {{unknown}}' },
+      'A. and B., {{unknown}}',
+    ],
+    ['JSON', { format: 'json', sources: ['a'] }, '{\n  "result": "A."\n}'],
+  ])('returns %s', async (_, out, content) => {
+    answers();
+    expect(await stage.ended(await stage.run(nodes(out), edges))).toMatchObject({ status: 'completed', content });
+  });
+
+  it('lets a model combine its sources and streams the text', async () => {
+    answers();
+    stage.script('Write one text.', textReply(['Both', ' of them.']));
+    const synthesis = {
+      mode: 'synthesis',
+      sources: ['a', 'b'],
+      synthesis: { prompt: 'Write one text.', model: 'scripted' },
+    };
+    const jobId = await stage.run(nodes(synthesis), edges);
+    expect(await stage.ended(jobId)).toMatchObject({ content: 'Both of them.', attempt: 0 });
+    expect(stage.asked('Write one text.')[0]?.[1]?.content).toBe(
+      '--- Output from a ---\nA.\n\n--- Output from b ---\nB.',
+    );
+    expect(
+      (await stage.eventsOf(jobId, 'text-delta'))
+        .filter(({ body }) => 'offset' in body)
+        .map(({ body }) => body['nodeId']),
+    ).toEqual(['out']);
+  });
+
+  it('returns the path that led to it', async () => {
+    answers();
+    const { content } = await stage.ended(await stage.run(nodes({ sources: ['a'], includeMetadata: true }), edges));
+    expect(content).toMatch(/^\[Executed: start → a → b\]\n\[Time: [\dT:.-]+Z\]\s+A\.$/);
+  });
+});
+
 describe('events of a workflow job', () => {
   it('describe a small run in order', async () => {
     stage.script('Answer.', textReply(['Fine.']));

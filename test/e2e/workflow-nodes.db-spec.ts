@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { eventually } from '../harness/eventually.js';
 import { type HttpTarget, startHttpTarget } from '../harness/http-target.js';
-import { textReply } from '../harness/scripted-reply.js';
+import { createGate, errorReply, textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { agent, openWorkflowStage, type WorkflowStage } from '../harness/workflow-stage.js';
 
 let stage: WorkflowStage;
@@ -49,7 +50,7 @@ describe('tool node', () => {
     const asked = (await stage.waitsAt(jobId)).get('post');
     expect(asked).toMatchObject({ kind: 'tool_approval', tool: 'send' });
     expect(stage.ran).toEqual([]);
-    await stage.answer(asked, { decision: 'approve', argumentsHash: hashOf(asked?.request) });
+    await stage.answer(asked, { decision: 'approve', argumentsHash: asked?.request['argumentsHash'] });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'send done' });
     expect(stage.ran).toEqual([['send', { to: 'Bob' }]]);
   });
@@ -152,63 +153,6 @@ describe('http node', () => {
   });
 });
 
-describe('output node', () => {
-  const nodes = (out: object) => ({ a: agent('Say A.'), b: agent('Say B.'), out: { ...output, ...out } });
-  const edges = ['start -> a', 'start -> b', 'a -> out', 'b -> out'];
-  const answers = () => {
-    stage.script('Say A.', textReply(['A.']));
-    stage.script('Say B.', textReply(['B.']));
-  };
-
-  it.each([
-    ['all that came before', {}, 'Hello\n\nA.\n\nB.'],
-    [
-      'its sources, between an introduction and an end',
-      { sources: ['b', 'a'], introText: 'In:', outroText: 'Out.' },
-      'In:\n\nB.\n\nA.\n\nOut.',
-    ],
-    [
-      'its template',
-      { useRawTemplate: true, template: '{{a}} and {{ outputs.b }}, {{unknown}}' },
-      'A. and B., {{unknown}}',
-    ],
-    ['JSON', { format: 'json', sources: ['a'] }, '{\n  "result": "A."\n}'],
-  ])('returns %s', async (_, out, content) => {
-    answers();
-    expect(await stage.ended(await stage.run(nodes(out), edges))).toMatchObject({ status: 'completed', content });
-  });
-
-  it('lets a model combine its sources and streams the text', async () => {
-    answers();
-    stage.script('Write one text.', textReply(['Both', ' of them.']));
-    const synthesis = {
-      mode: 'synthesis',
-      sources: ['a', 'b'],
-      synthesis: { prompt: 'Write one text.', model: 'scripted' },
-    };
-    const jobId = await stage.run(nodes(synthesis), edges);
-    expect(await stage.ended(jobId)).toMatchObject({ content: 'Both of them.', attempt: 0 });
-    expect(stage.asked('Write one text.')[0]?.[1]?.content).toBe(
-      '--- Output from a ---\nA.\n\n--- Output from b ---\nB.',
-    );
-    expect(
-      (await stage.eventsOf(jobId, 'text-delta'))
-        .filter(({ body }) => 'offset' in body)
-        .map(({ body }) => body['nodeId']),
-    ).toEqual(['out']);
-  });
-
-  it('returns the path that led to it', async () => {
-    answers();
-    const { content } = await stage.ended(await stage.run(nodes({ sources: ['a'], includeMetadata: true }), edges));
-    expect(content).toMatch(/^\[Executed: start → a → b\]\n\[Time: [\dT:.-]+Z\]\s+A\.$/);
-  });
-});
-
-function hashOf(request: unknown): unknown {
-  return typeof request === 'object' && request !== null && 'argumentsHash' in request ? request.argumentsHash : null;
-}
-
 describe('texts of workflow nodes', () => {
   const open = (jobId: string) =>
     stage.rows(`SELECT kind FROM interrupt WHERE job_id = $1 AND status = 'open'`, [jobId]);
@@ -243,5 +187,215 @@ describe('texts of workflow nodes', () => {
     const jobId = await stage.run(nodes, edges, { prompt: 'x'.repeat(12_000) });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'OUTPUT_LIMIT' } });
     expect(await open(jobId)).toEqual([]);
+  });
+});
+
+describe('router node', () => {
+  const chooses = (route_id: string) =>
+    toolCallReply([{ id: 'r', name: 'select_route', arguments: JSON.stringify({ route_id, reasoning: 'It fits.' }) }]);
+  const router = (data: object = {}) => ({ type: 'router', model: 'scripted', prompt: 'Rules.', ...data });
+  const ways = ['start -> way', 'way.left -> a', 'way.right -> b'];
+  const two = (data: object = {}) => ({ way: router(data), a: agent('I am A.'), b: agent('I am B.') });
+
+  it('follows the route that its model picks, and the next node reads the user message', async () => {
+    stage.script('Rules.', chooses('right'));
+    stage.script('I am B.', textReply(['From B.']));
+    const jobId = await stage.run(two(), ways, { prompt: 'Which way?' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'From B.' });
+    expect(await stage.runsOf(jobId)).toEqual([
+      { node: 'start', status: 'completed', output: 'Which way?' },
+      { node: 'way', status: 'completed', output: 'Which way?' },
+      { node: 'a', status: 'skipped', output: null },
+      { node: 'b', status: 'completed', output: 'From B.' },
+    ]);
+    const [asked] = stage.requests('Rules.').map(({ json }) => json);
+    expect(asked).toMatchObject({
+      temperature: 0,
+      max_tokens: 100,
+      tool_choice: { function: { name: 'select_route' } },
+    });
+    expect(asked?.['messages']).toEqual([
+      { role: 'system', content: expect.stringContaining('(id: left)') },
+      { role: 'user', content: 'Which way?' },
+    ]);
+    expect(stage.asked('I am B.')).toEqual([
+      [
+        { role: 'system', content: 'I am B.\n\nContext from previous agents:\n[start]: Which way?' },
+        { role: 'user', content: 'Which way?' },
+      ],
+    ]);
+  });
+
+  it('publishes its route and stores it with its run', async () => {
+    stage.script('Rules.', chooses('left'));
+    stage.script('I am A.', textReply(['From A.']));
+    const jobId = await stage.run(two(), ways);
+    await stage.ended(jobId);
+    const route = { selectedRoute: 'left', selectedNodeId: 'a', selectedName: 'a', reasoning: 'It fits.' };
+    expect((await stage.eventsOf(jobId, 'route-selected')).map(({ body }) => body)).toEqual([
+      { nodeId: 'way', routeId: 'left', name: 'a', reasoning: 'It fits.', fallbackUsed: false },
+    ]);
+    const [finished] = (await stage.eventsOf(jobId, 'node-finished')).filter(({ body }) => body['nodeId'] === 'way');
+    expect(finished?.body['route']).toEqual({ ...route, fallbackUsed: false });
+    expect(
+      await stage.rows(`SELECT extra->'route' AS route FROM node_run WHERE job_id = $1 AND node_id = 'way'`, [jobId]),
+    ).toEqual([{ route: { ...route, fallbackUsed: false } }]);
+    expect(await stage.eventsOf(jobId, 'tool-call')).toEqual([]);
+  });
+
+  it('follows the first route with a warning when its model picks none', async () => {
+    stage.script('Rules.', textReply(['I cannot say.']));
+    stage.script('I am A.', textReply(['From A.']));
+    const jobId = await stage.run(two(), ways);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'From A.' });
+    expect((await stage.eventsOf(jobId, 'route-selected'))[0]?.body).toMatchObject({
+      routeId: 'left',
+      fallbackUsed: true,
+    });
+  });
+
+  it.each([
+    ['the name of a route', 'B', 'From B.'],
+    ['its number', 'I would take number 2.', 'From B.'],
+  ])('reads %s from a text', async (_, text, content) => {
+    stage.script('Rules.', textReply([text]));
+    stage.script('I am B.', textReply(['From B.']));
+    expect(await stage.ended(await stage.run(two(), ways))).toMatchObject({ status: 'completed', content });
+  });
+
+  it('fails when a choice is required and its model makes none', async () => {
+    stage.script('Rules.', textReply(['']));
+    const jobId = await stage.run(two({ fallbackBehavior: 'error', ...noRetry }), ways);
+    expect(await stage.ended(jobId)).toMatchObject({
+      status: 'failed',
+      error: { message: 'Router "way" failed to select a valid route.' },
+    });
+    expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', way: 'error', a: 'skipped', b: 'skipped' });
+  });
+
+  it('follows no route when a choice is optional, and the run succeeds', async () => {
+    stage.script('Rules.', textReply(['No idea.']));
+    const jobId = await stage.run(two({ fallbackBehavior: 'none' }), ways);
+    const content = 'Router failed to select a route';
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content });
+    expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', way: 'completed', a: 'skipped', b: 'skipped' });
+    expect(await stage.eventsOf(jobId, 'route-selected')).toEqual([]);
+  });
+
+  it('echoes its choice for older documents', async () => {
+    stage.script('Rules.', chooses('left'));
+    stage.script('I am A.', textReply(['From A.']));
+    const jobId = await stage.run(two(), ways, { meta: { compat: { routerEcho: true } } });
+    await stage.ended(jobId);
+    expect(stage.asked('I am A.').at(-1)).toEqual([
+      { role: 'system', content: expect.stringContaining('[way]: Routed to a') },
+      { role: 'user', content: 'Hello' },
+      { role: 'user', content: 'Routed to a' },
+    ]);
+  });
+});
+
+describe('parallel node', () => {
+  const branches = [
+    { id: 'pro', label: 'Pro', prompt: 'Argue for it.' },
+    { id: 'con', label: 'Con', prompt: 'Argue against it.' },
+  ];
+  const parallel = (data: object = {}) => ({ type: 'parallel', model: 'scripted', branches, ...data });
+
+  it('runs all branches concurrently and merges their outputs', async () => {
+    stage.script('Argue for it.', textReply(['Yes!']));
+    stage.script('Argue against it.', textReply(['No!']));
+    stage.script('Merge it.', textReply(['Perhaps.']));
+    const nodes = {
+      fan: parallel({ prompt: 'Merge it.' }),
+      out: { type: 'output', format: 'text', sources: ['fan', 'fan:pro'] },
+    };
+    const jobId = await stage.run(nodes, ['start -> fan', 'fan.merged -> out'], { prompt: 'Cats?' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Perhaps.\n\nYes!' });
+    expect(stage.asked('Argue for it.')[0]).toEqual([
+      { role: 'system', content: 'Argue for it.' },
+      { role: 'user', content: 'Cats?' },
+    ]);
+    expect(stage.asked('Merge it.')[0]?.[1]).toMatchObject({
+      content: expect.stringContaining('## Pro\nYes!\n\n## Con\nNo!'),
+    });
+    const branchEvents = await stage.eventsOf(jobId, 'branch-started', 'branch-finished');
+    expect(branchEvents.map(({ type, body }) => `${type} ${String(body['branchId'])}`).sort()).toEqual([
+      ...['branch-finished __merge__', 'branch-finished con', 'branch-finished pro'],
+      ...['branch-started __merge__', 'branch-started con', 'branch-started pro'],
+    ]);
+  });
+
+  it('publishes each start and end once although its worker is lost and people are asked', async () => {
+    const gate = createGate();
+    const order = { id: 'call_1', name: 'send', arguments: '{"to":"a"}' };
+    stage.script('Argue for it.', textReply(['Yes!']));
+    stage.script(
+      'Argue against it.',
+      { ...textReply(['Lost.']), before: gate },
+      toolCallReply([order]),
+      textReply(['No!']),
+    );
+    await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
+    const armed = branches.map((branch) => ({ ...branch, tools: ['send'] }));
+    const jobId = await stage.run({ fan: parallel({ branches: armed }) }, ['start -> fan']);
+    await eventually('one branch is over, and the other one speaks', async () => {
+      const branchEvents = await stage.eventsOf(jobId, 'branch-started', 'branch-finished');
+      return branchEvents.length === 3 && stage.requests('Argue against it.').length > 0 ? true : undefined;
+    });
+    await stage.loseLease(jobId);
+    gate.open();
+    const [request] = await stage.waits(jobId);
+    await stage.answer(request, { decision: 'approve', argumentsHash: request?.request['argumentsHash'] });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: '## Pro\nYes!\n\n## Con\nNo!' });
+    const branchEvents = await stage.eventsOf(jobId, 'branch-started', 'branch-finished');
+    expect(branchEvents.map(({ type, body }) => `${type} ${String(body['branchId'])}`)).toEqual([
+      ...['branch-started pro', 'branch-started con', 'branch-finished pro', 'branch-finished con'],
+    ]);
+    expect(branchEvents.map(({ body }) => body['nodeRunId'])).toEqual(Array(4).fill(`${jobId}:2`));
+    await stage.policy({ rules: [] });
+  });
+
+  it('streams branches under their own ids and not as content of the job', async () => {
+    stage.script('Argue for it.', textReply(['Yes!']));
+    stage.script('Argue against it.', textReply(['No!']));
+    const jobId = await stage.run({ fan: parallel() }, ['start -> fan']);
+    const content = '## Pro\nYes!\n\n## Con\nNo!';
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content, attempt: 0 });
+    const deltas = (await stage.eventsOf(jobId, 'text-delta')).map(({ body }) => body);
+    expect(deltas).toHaveLength(3);
+    expect(deltas).toContainEqual({ round: expect.any(Number), nodeId: 'fan', branchId: 'pro', text: 'Yes!' });
+    expect(deltas).toContainEqual({ round: expect.any(Number), nodeId: 'fan', branchId: 'con', text: 'No!' });
+    expect(deltas).toContainEqual({ round: expect.any(Number), offset: 0, text: content });
+  });
+
+  it('succeeds although a branch fails, and names it', async () => {
+    stage.script('Argue for it.', textReply(['Yes!']));
+    stage.script('Argue against it.', errorReply(400, { error: { message: 'no' } }));
+    const nodes = { fan: parallel({ mergeEnabled: false }), a: agent('I am A.'), b: agent('I am B.') };
+    stage.script('I am A.', textReply(['From A.']));
+    stage.script('I am B.', textReply(['From B.']));
+    const jobId = await stage.run(nodes, ['start -> fan', 'fan.pro -> a', 'fan.con -> b']);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
+    const { fan } = await stage.outputsOf(jobId);
+    expect(fan).toMatch(/^## Pro\nYes!\n\n## Errors\nCon: .+$/);
+    // Every target gets the whole text.
+    expect(['I am A.', 'I am B.'].map((line) => stage.asked(line).at(-1)?.at(-1))).toEqual([
+      { role: 'user', content: fan },
+      { role: 'user', content: fan },
+    ]);
+    const [failed] = (await stage.eventsOf(jobId, 'branch-finished')).filter(({ body }) => body['branchId'] === 'con');
+    expect(failed?.body).toMatchObject({ status: 'error', output: '', error: expect.any(String) });
+  });
+
+  it('aborts a branch that exceeds its timeout', async () => {
+    stage.script('Argue for it.', textReply(['Yes!']));
+    stage.script('Argue against it.', { body: [], end: 'hang' });
+    const jobId = await stage.run({ fan: parallel({ branchTimeout: 5_000 }) }, ['start -> fan']);
+    const content = '## Pro\nYes!\n\n## Errors\nCon: Branch "Con" timed out after 5000ms';
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content });
+    const [hung] = stage.requests('Argue against it.').slice(-1);
+    await hung?.settled;
+    expect(hung?.aborted).toBe(true);
   });
 });
