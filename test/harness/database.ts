@@ -29,7 +29,7 @@ export async function createTestDatabase(options: { readonly poolSize?: number }
   });
   const urls = urlsOf(serverUrl, name);
   const postgres = Postgres.connect(urls, { poolSize: options.poolSize ?? 10 });
-  const prisma = await PrismaService.open(postgres);
+  const prisma = new PrismaService(postgres);
   let closing: Promise<void> | undefined;
   const close = async () => {
     await prisma.close();

@@ -33,17 +33,19 @@ export type PrismaTransaction = Prisma.TransactionClient;
 
 /** Prisma with the logins `nightshift_api` and `nightshift_engine`, one client for each, over the pools of `Postgres`. */
 export class PrismaService {
-  /** Login `nightshift_api`. Tenant rows are invisible outside `withWorkspace`. */
-  readonly client: PrismaClient;
-  /** Login `nightshift_engine`. */
-  private readonly workerClient: PrismaClient;
+  private apiLogin: PrismaClient | undefined;
+  private workerLogin: PrismaClient | undefined;
 
-  private readonly isToolProcess: boolean;
+  constructor(private readonly postgres: Pick<Postgres, 'api' | 'workerPool' | 'isToolProcess'>) {}
 
-  constructor(postgres: Pick<Postgres, 'api' | 'workerPool' | 'isToolProcess'>) {
-    this.isToolProcess = postgres.isToolProcess;
-    this.client = clientOver(postgres.api);
-    this.workerClient = clientOver(postgres.workerPool);
+  /** Login `nightshift_api`. Tenant rows are invisible outside `withWorkspace`. Made at its first use, which takes some 50 ms. */
+  get client(): PrismaClient {
+    return (this.apiLogin ??= clientOver(this.postgres.api));
+  }
+
+  /** The same for the login `nightshift_engine`. */
+  private get workerClient(): PrismaClient {
+    return (this.workerLogin ??= clientOver(this.postgres.workerPool));
   }
 
   /** Also loads Prisma's query compiler for both logins (some 100 ms), so that no request waits for it. Opens no connection. */
@@ -66,7 +68,7 @@ export class PrismaService {
     try {
       return await this.client.$transaction(async (tx) => {
         await tx.$queryRaw(setWorkspace(scope));
-        if (!this.isToolProcess) return run(tx);
+        if (!this.postgres.isToolProcess) return run(tx);
         const before = await tx.$queryRaw<Claim[]>(claimsIn(scope));
         const result = await run(tx);
         assertClaimed(before, await tx.$queryRaw<Claim[]>(claimsIn(scope)));
@@ -82,7 +84,7 @@ export class PrismaService {
    * code of the caller in between. Throws `unavailable` like `withWorkspace`.
    */
   async queryInWorkspace<Row>(scope: { readonly workspaceId: string }, statement: Prisma.Sql): Promise<Row[]> {
-    if (this.isToolProcess) return this.withWorkspace(scope, (tx) => tx.$queryRaw<Row[]>(statement));
+    if (this.postgres.isToolProcess) return this.withWorkspace(scope, (tx) => tx.$queryRaw<Row[]>(statement));
     const { client } = this;
     const statements = [client.$queryRaw(setWorkspace(scope)), client.$queryRaw<Row[]>(statement)] as const;
     const [, rows] = await answered(client.$transaction([...statements]));
@@ -107,7 +109,9 @@ export class PrismaService {
 
   /** Leaves the pools open: they belong to `Postgres`. */
   async close(): Promise<void> {
-    await Promise.all([this.client.$disconnect(), this.workerClient.$disconnect()]);
+    const clients = [this.apiLogin, this.workerLogin].filter((client) => client !== undefined);
+    this.apiLogin = this.workerLogin = undefined; // each uses 8 MB
+    await Promise.all(clients.map((client) => client.$disconnect()));
   }
 }
 
