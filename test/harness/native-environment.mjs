@@ -29,6 +29,9 @@ export default class NativeEnvironment {
 
   async teardown() {
     this.fakeTimersModern.dispose();
+    // Jest keeps the tests of each file, and so all that they refer to, under another symbol of this name.
+    for (const symbol of Object.getOwnPropertySymbols(globalThis))
+      if (symbol.description === 'JEST_STATE_SYMBOL') delete globalThis[symbol];
     globalThis.console = this.before.console;
     for (const name of Object.keys(process.env)) if (!(name in this.before.env)) delete process.env[name];
     Object.assign(process.env, this.before.env);
