@@ -77,6 +77,13 @@ describe('RunningCaps', () => {
       return row?.jobs === count ? true : undefined;
     });
 
+  const allMessagesHandled = () =>
+    eventually('every message of a job is handled', async () => {
+      const sql = `SELECT count(*)::int AS messages FROM pgboss.job WHERE name = 'job.chat' AND state <> 'completed'`;
+      const [row] = await (processes[0] ?? never()).rows<{ messages: number }>(sql);
+      return row?.messages === 0 ? true : undefined;
+    });
+
   it('never exceeds a cap when three processes start and claim jobs of four users concurrently', async () => {
     const workspaceId = await workspace(7, 3);
     const users = [newId(), newId(), newId(), newId()];
@@ -123,6 +130,8 @@ describe('RunningCaps', () => {
     });
     await start(workspaceId, busy, 20);
     await eventually('two jobs run', () => (gates.size === 2 ? true : undefined));
+    // A message of a queued job that is handled after a job has ended would start that job.
+    await allMessagesHandled();
     await start(workspaceId, late, 1);
     const [first] = gates.values();
     first?.resolve(done);
