@@ -1,5 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { createNightshift, type Interrupt, type Nightshift, type ToolContext } from '@nightshift/client';
+import {
+  createNightshift,
+  type Interrupt,
+  type Nightshift,
+  type OnQuestion,
+  type ToolContext,
+} from '@nightshift/client';
+
+import { WorkflowsService } from '#workflows';
 
 import { announceDue } from '../harness/announce-due.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
@@ -8,6 +16,7 @@ import { eventually } from '../harness/eventually.js';
 import { ask } from '../harness/graphql.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { publish, sketch } from '../harness/workflows.js';
 
 let database: TestDatabase;
 let model: ScriptedModel;
@@ -259,5 +268,60 @@ describe('NightshiftClient.serve: approvals', () => {
     const job = await client().startChat({ message: 'Order', serverTools: ['ask_person'], onQuestion });
     expect(await job.text()).toBe('An M.');
     expect(lastResult()).toContain('M');
+  });
+});
+
+describe('NightshiftClient.serve for sub-jobs', () => {
+  beforeAll(async () => {
+    const nodes = { q: { type: 'approval', prompt: 'Well?' } };
+    const { id } = await publish(api.api, member.principal, sketch(nodes, ['start -> q'], { name: 'asks' }));
+    await api.api.app.get(WorkflowsService).offerAsTool(member.principal, id, true);
+  });
+
+  const calls = () => callOf('c', 'workflow.asks', { input: 'Hello' });
+  const start = (onQuestion?: OnQuestion) => {
+    model.enqueue(calls(), textReply(['So.']));
+    return client().startChat({ message: 'Go', serverTools: ['workflow.asks'], onQuestion });
+  };
+  const asks = (jobId: string) => {
+    const { interrupts } = client();
+    return eventually('the sub-job asks', async () => {
+      const { nodes } = await interrupts.list({ status: { eq: 'OPEN' } });
+      return nodes.find(({ rootJobId }) => rootJobId === jobId);
+    });
+  };
+  const yes = () =>
+    jest.fn((request: Interrupt) => ({ action: 'APPROVE' as const, reason: `of ${request.rootJobId.slice(0, 1)}` }));
+
+  it('delivers a question of a sub-job to the client that serves the parent job', async () => {
+    const onQuestion = yes();
+    const job = await start(onQuestion);
+    expect(await job.text()).toBe('So.');
+    expect(onQuestion).toHaveBeenCalledTimes(1);
+    const [request] = onQuestion.mock.calls[0] ?? [];
+    expect(request).toMatchObject({ kind: 'HUMAN_INPUT', rootJobId: job.id });
+    expect(request?.jobId).not.toBe(job.id);
+  });
+
+  it('delivers a question that was open before the client began to serve', async () => {
+    const job = await start();
+    await asks(job.id);
+    const onQuestion = yes();
+    await client().job(job.id).serve({ onQuestion });
+    expect(await job.text()).toBe('So.');
+    expect(onQuestion).toHaveBeenCalledTimes(1);
+  });
+
+  it('leaves a question open when no client serves questions, and ends it with the parent job', async () => {
+    const onError = jest.fn();
+    const onApproval = jest.fn(() => 'deny' as const);
+    model.enqueue(calls());
+    const job = await client().startChat({ message: 'Go', serverTools: ['workflow.asks'], onApproval, onError });
+    const served = client().job(job.id).serve({ onApproval, onError });
+    await asks(job.id);
+    await job.cancel();
+    expect(await job.result()).toMatchObject({ status: 'CANCELLED' });
+    await served;
+    expect([onApproval.mock.calls, onError.mock.calls]).toEqual([[], []]);
   });
 });
