@@ -9,7 +9,8 @@ import { defineTool, ToolRegistry } from '#tools';
 import { eventually } from '../harness/eventually.js';
 import type { CompletionReply } from '../harness/openai-client.js';
 import { ask, called, type OpenAiStage, openAiStage, result, user, withTools } from '../harness/openai-stage.js';
-import { createGate, errorReply, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { createGate, errorReply, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { TcpProxy } from '../harness/tcp-proxy.js';
 
 let stage: OpenAiStage;
 /** How often the `once` tool of the server has run. */
@@ -256,5 +257,72 @@ describe('OpenAI client runTools with retries', () => {
     });
     expect(await runner.finalContent()).toBe('Warm.');
     expect(cities).toEqual(['Rome']);
+  });
+});
+
+describe('OpenAI client that disconnects', () => {
+  const hi = { model: 'helper', messages: [{ role: 'user' as const, content: 'Hi' }] };
+  const jobs = async (): Promise<readonly { readonly id: string; readonly status: string }[]> => {
+    const { workspaceId } = stage.owner.principal;
+    const read = 'SELECT id, status FROM job WHERE workspace_id = $1 ORDER BY id';
+    return stage.database.postgres.readInWorkspace(workspaceId, {
+      name: 'all-jobs',
+      text: read,
+      values: [workspaceId],
+    });
+  };
+
+  it('aborts its stream and leaves its job running', async () => {
+    const gate = createGate();
+    stage.model.enqueue({ body: [textChunk('Half '), gate, ...textReply(['whole.']).body] });
+    const client = new OpenAI({ baseURL: `${stage.test.url}/v1`, apiKey: stage.owner.key });
+    const stream = await client.chat.completions.create({ ...hi, stream: true });
+    let text = '';
+    for await (const chunk of stream) {
+      text += chunk.choices[0]?.delta.content ?? '';
+      if (text === 'Half ') break;
+    }
+    expect(stream.controller.signal.aborted).toBe(true);
+    gate.open();
+    await eventually('the job is done', async () => ((await jobs()).at(-1)?.status === 'completed' ? true : undefined));
+  });
+
+  it('retries automatically and with a key joins the running response', async () => {
+    const proxy = await TcpProxy.start(stage.test.url);
+    try {
+      const remote = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: stage.owner.key });
+      const gate = createGate();
+      stage.model.enqueue({ ...textReply(['Once.']), before: gate });
+      const before = stage.model.requests.length;
+      const answer = remote.chat.completions.create(hi, { headers: { 'Idempotency-Key': 'retried' } });
+      await stage.model.request(before + 1);
+      proxy.cut('reset');
+      await eventually('it is back', () => (proxy.open > 0 ? true : undefined));
+      gate.open();
+      expect((await answer).choices[0]?.message.content).toBe('Once.');
+      expect(stage.model.requests).toHaveLength(before + 1);
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  it('retries automatically and without a key gets a new response', async () => {
+    const proxy = await TcpProxy.start(stage.test.url);
+    try {
+      const remote = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: stage.owner.key });
+      const gate = createGate();
+      stage.model.enqueue({ ...textReply(['First.']), before: gate }, textReply(['Second.']));
+      const before = stage.model.requests.length;
+      const answer = remote.chat.completions.create(hi);
+      await stage.model.request(before + 1);
+      proxy.cut('reset');
+      expect((await answer).choices[0]?.message.content).toBe('Second.');
+      gate.open();
+      await eventually('both are done', async () =>
+        (await jobs()).slice(-2).every(({ status }) => status === 'completed') ? true : undefined,
+      );
+    } finally {
+      await proxy.close();
+    }
   });
 });
