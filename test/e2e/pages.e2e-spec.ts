@@ -1,4 +1,6 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { createServer, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -9,27 +11,53 @@ import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { chromiumPath, openBrowser } from '../harness/browser.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 
+let database: TestDatabase;
+let api: TestApi;
+let member: TestMember;
+/** Web servers of the only allowed origin and of another one. */
+let allowed: PageServer;
+let foreign: PageServer;
+/** Only with Chromium. */
+let browser: Browser;
+let folder: string;
+
+beforeAll(async () => {
+  [allowed, foreign] = [await servePage(), await servePage()];
+  database = await createTestDatabase();
+  api = await startTestApi(database, { takesJobs: false, env: { ALLOWED_ORIGINS: allowed.origin } });
+  member = (await api.people.workspaceOf('explorer')).owner;
+  if (chromiumPath !== undefined) browser = await openBrowser();
+  folder = mkdtempSync(join(tmpdir(), 'nightshift-pages-'));
+});
+
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  if (chromiumPath !== undefined) await browser.close();
+  await api.close();
+  await database.close();
+  allowed.server.close();
+  foreign.server.close();
+});
+
+interface PageServer {
+  readonly server: Server;
+  readonly origin: string;
+}
+
+async function servePage(): Promise<PageServer> {
+  const server = createServer((_, response) => response.setHeader('Content-Type', 'text/html').end('<p>page</p>'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }; // it listens on TCP
+}
+
 describe('OpenAPI pages', () => {
-  let database: TestDatabase;
-  let test: TestApi;
-
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    test = await startTestApi(database, { takesJobs: false });
-  });
-
-  afterAll(async () => {
-    await test.close();
-    await database.close();
-  });
-
   interface Layer {
     readonly route?: { readonly path: string; readonly methods: Readonly<Record<string, boolean>> };
   }
 
   /** What the server has routes for: `get /api/jobs/{id}/status`. */
   function servedRoutes(): readonly string[] {
-    const { router } = test.api.app.getHttpAdapter().getInstance() as { router: { stack: readonly Layer[] } }; // Express 5
+    const { router } = api.api.app.getHttpAdapter().getInstance() as { router: { stack: readonly Layer[] } }; // Express 5
     return router.stack.flatMap(({ route }) =>
       route === undefined
         ? []
@@ -44,7 +72,7 @@ describe('OpenAPI pages', () => {
 
   describe('OpenAPI document', () => {
     it('lists exactly the routes of the server', async () => {
-      const { status, body } = await test.call('GET', '/openapi.json');
+      const { status, body } = await api.call('GET', '/openapi.json');
       expect(status).toBe(200);
       const { paths } = body as Document; // what is looked at below
       const described = Object.entries(paths).flatMap(([path, methods]) =>
@@ -59,23 +87,23 @@ describe('OpenAPI pages', () => {
 
   describe('root page', () => {
     it('GET / lists the endpoints without a credential', async () => {
-      const { status, headers, body } = await test.call('GET', '/');
+      const { status, headers, body } = await api.call('GET', '/');
       expect(status).toBe(200);
       const { endpoints } = body as { endpoints: Record<string, string> }; // by the OpenAPI document
       expect(Object.keys(endpoints)).toEqual(['graphql', 'openai', 'rest', 'docs', 'openapi', 'health']);
-      const page = await test.call('GET', '/docs');
+      const page = await api.call('GET', '/docs');
       for (const name of ['x-content-type-options', 'strict-transport-security', 'cache-control'])
         expect(headers.get(name)).toBe(page.headers.get(name));
       expect(headers.get('content-security-policy')).toContain("default-src 'self'");
-      expect((await test.call('GET', '/', { key: 'nsk_wrong' })).body).toEqual(body);
+      expect((await api.call('GET', '/', { key: 'nsk_wrong' })).body).toEqual(body);
       for (const path of [endpoints['docs'], endpoints['openapi'], endpoints['health']])
-        expect((await test.call('GET', path ?? '')).status).toBe(200);
+        expect((await api.call('GET', path ?? '')).status).toBe(200);
     });
   });
 
   describe('GET /docs', () => {
     it('sends a policy that allows no foreign content', async () => {
-      const { status, headers, body } = await test.call('GET', '/docs');
+      const { status, headers, body } = await api.call('GET', '/docs');
       expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
       expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self';/);
       expect(String(body)).not.toMatch(/https?:/);
@@ -84,24 +112,11 @@ describe('OpenAPI pages', () => {
     it.each(['package.json', '..%2fpackage.json', 'swagger-ui.js.map', 'constructor'])(
       'serves no other file: %s',
       async (name) => {
-        expect((await test.call('GET', `/docs/${name}`)).status).toBe(404);
+        expect((await api.call('GET', `/docs/${name}`)).status).toBe(404);
       },
     );
 
-    // Without a browser there is nothing to see.
     (chromiumPath === undefined ? describe.skip : describe)('in a browser', () => {
-      let browser: Browser;
-      let folder: string;
-
-      beforeAll(async () => {
-        browser = await openBrowser();
-        folder = mkdtempSync(join(tmpdir(), 'nightshift-page-'));
-      });
-      afterAll(async () => {
-        await browser.close();
-        rmSync(folder, { recursive: true, force: true });
-      });
-
       it('renders the document from its own origin without a violation of its policy', async () => {
         const page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
         page.setDefaultTimeout(100_000);
@@ -112,7 +127,7 @@ describe('OpenAPI pages', () => {
           if (message.type() === 'error') complaints.push(message.text());
         });
         page.on('pageerror', (error) => complaints.push(error.message));
-        await page.goto(`${test.url}/docs`);
+        await page.goto(`${api.url}/docs`);
         await page.locator('#operations-OpenAI-createChatCompletion').waitFor();
         const summaries = await page.locator('.opblock-summary-path').allInnerTexts();
         expect(summaries.length).toBeGreaterThan(25);
@@ -122,7 +137,7 @@ describe('OpenAPI pages', () => {
         await page.screenshot({ path: picture });
         expect(statSync(picture).size).toBeGreaterThan(20_000);
         expect(complaints).toEqual([]);
-        expect(asked.filter((url) => !url.startsWith(test.url) && !url.startsWith('data:'))).toEqual([]);
+        expect(asked.filter((url) => !url.startsWith(api.url) && !url.startsWith('data:'))).toEqual([]);
         await page.close();
       });
     });
@@ -132,21 +147,6 @@ describe('OpenAPI pages', () => {
 describe('GraphQL explorer', () => {
   /** What Chromium sends when a person opens a page. */
   const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
-
-  let database: TestDatabase;
-  let api: TestApi;
-  let member: TestMember;
-
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    api = await startTestApi(database, { takesJobs: false });
-    member = (await api.people.workspaceOf('explorer')).owner;
-  });
-
-  afterAll(async () => {
-    await api.close();
-    await database.close();
-  });
 
   /** What a page asks for, and what it complains about; the schema request before the credential is set is refused. */
   function watch(page: Page): { readonly requests: string[]; readonly complaints: string[] } {
@@ -211,20 +211,7 @@ describe('GraphQL explorer', () => {
     await closed.close();
   });
 
-  // Without a browser there is nothing to see.
   (chromiumPath === undefined ? describe.skip : describe)('in a browser', () => {
-    let browser: Browser;
-    let folder: string;
-
-    beforeAll(async () => {
-      browser = await openBrowser();
-      folder = mkdtempSync(join(tmpdir(), 'nightshift-explorer-'));
-    });
-    afterAll(async () => {
-      await browser.close();
-      rmSync(folder, { recursive: true, force: true });
-    });
-
     it('runs a query, reads the schema and follows a subscription, from this origin only', async () => {
       const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
       page.setDefaultTimeout(100_000);
@@ -250,6 +237,79 @@ describe('GraphQL explorer', () => {
       await page.close();
       expect(requests.filter((url) => !url.startsWith(api.url) && !/^(data|blob):/.test(url))).toEqual([]);
       expect(complaints).toEqual([]);
+    });
+  });
+});
+
+describe('allowed origins and hosts', () => {
+  /** Calls every API from a page of `origin`: status and whether the request id can be read, or why the browser refused. */
+  async function callsFrom(origin: string): Promise<unknown> {
+    const page = await browser.newPage();
+    await page.goto(origin);
+    const script = `(async ({ url, key }) => {
+    const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' };
+    const call = async (path, init) => {
+      try {
+        const reply = await fetch(url + path, { headers, ...init });
+        return [reply.status, reply.headers.get('x-request-id') !== null];
+      } catch (error) { return error.message; }
+    };
+    const socket = await new Promise((resolve) => {
+      const opened = new WebSocket(url.replace('http', 'ws') + '/graphql', 'graphql-transport-ws');
+      opened.onopen = () => { opened.close(); resolve('open'); };
+      opened.onerror = () => resolve('refused');
+    });
+    return {
+      rest: await call('/api/notifications', {}),
+      openai: await call('/v1/models', {}),
+      graphql: await call('/graphql', { method: 'POST', body: JSON.stringify({ query: '{ me { id } }' }) }),
+      refused: await call('/api/jobs/none/status', {}),
+      socket,
+    };
+  })(${JSON.stringify({ url: api.url, key: member.key })})`;
+    return page.evaluate(script);
+  }
+
+  describe('CORS for pages of other origins', () => {
+    const inBrowser = chromiumPath === undefined ? it.skip : it;
+
+    inBrowser('uses REST, /v1, GraphQL and WebSockets from an allowed origin, and nothing from another', async () => {
+      expect(await callsFrom(allowed.origin)).toEqual({
+        rest: [200, true],
+        openai: [200, true],
+        graphql: [200, true],
+        refused: [404, true],
+        socket: 'open',
+      });
+      const none = 'Failed to fetch';
+      expect(await callsFrom(foreign.origin)).toEqual({
+        rest: none,
+        openai: none,
+        graphql: none,
+        refused: none,
+        socket: 'refused',
+      });
+    });
+  });
+
+  describe('Host header check', () => {
+    it.each([
+      ['evil.example', '/api/notifications', 421],
+      ['evil.example:4000', '/graphql', 421],
+      ['evil.example', '/healthz', 200],
+      ['localhost:1', '/openapi.json', 200],
+      ['app.localhost', '/openapi.json', 200],
+      ['127.0.0.1', '/openapi.json', 200],
+      ['[::1]:4000', '/openapi.json', 200],
+    ])('responds to host %s at %s with %d on loopback', async (host, path, status) => {
+      const answered = await new Promise((resolve, reject) => {
+        const sent = request(new URL(path, api.url), { headers: { host } }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        });
+        sent.once('error', reject).end();
+      });
+      expect(answered).toBe(status);
     });
   });
 });

@@ -1,4 +1,6 @@
-import { request as httpRequest } from 'node:http';
+import { randomBytes } from 'node:crypto';
+import { Agent, request as httpRequest, type Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -8,25 +10,154 @@ import { newId } from '#platform';
 
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
-import { ask } from '../harness/graphql.js';
+import { ask, RawSocket } from '../harness/graphql.js';
 import { graphqlMember } from '../harness/graphql-member.js';
 import { RawConnection } from '../harness/raw-http.js';
 
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+
+afterAll(() => database.close());
+
+describe('limits of refused requests', () => {
+  const METRICS_TOKEN = 'the token of the operators of this test';
+
+  const wrongKey = () => `nsk_${randomBytes(6).toString('hex')}_${'x'.repeat(43)}`;
+
+  let test: TestApi;
+  let owner: TestMember;
+  let token: string;
+
+  beforeAll(async () => {
+    test = await startTestApi(database, { takesJobs: false, env: { REFUSALS_PER_SECOND: '1', METRICS_TOKEN } });
+    ({ owner } = await test.people.workspaceOf('refused'));
+    token = await test.people.tokenOf('refused-owner');
+  });
+
+  afterAll(() => test.close());
+
+  async function delayedCount(): Promise<number> {
+    const { body } = await test.call('GET', '/metrics', { key: METRICS_TOKEN });
+    return Number(/^nightshift_refusals_delayed_total\{outcome="delayed"\} (\d+)$/m.exec(String(body))?.[1] ?? 0);
+  }
+
+  /** Sends two requests that are refused, so that the next one is beyond the rate. */
+  async function exceedRate(): Promise<void> {
+    await Promise.all([test.call('GET', '/nowhere'), test.call('GET', '/nowhere')]);
+  }
+
+  const query = { query: '{ me { user { id } } }' };
+
+  /** A request whose body arrives after its response. */
+  function post(agent: Agent): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const headers = { 'Content-Type': 'application/json', 'Content-Length': '2' };
+      const request = httpRequest(new URL('/api/jobs', test.url), { method: 'POST', agent, headers }, (response) => {
+        const { statusCode = 0 } = response;
+        response.resume().once('end', () => {
+          request.once('close', () => {
+            resolve(statusCode);
+          });
+          request.end('{}');
+        });
+      });
+      request.once('error', reject);
+      request.flushHeaders();
+    });
+  }
+
+  describe('REFUSALS_PER_SECOND for an address', () => {
+    it('delays error responses of every API, without and with a wrong key', async () => {
+      const before = await delayedCount();
+      const routes = [
+        ['POST', '/api/jobs', 401],
+        ['POST', '/v1/chat/completions', 401],
+        ['POST', '/graphql', 401],
+        ['GET', '/graphql', 401],
+        ['GET', '/nowhere', 404],
+        ['GET', '/metrics', 404],
+      ] as const;
+      const calls = routes.flatMap(([method, path]) =>
+        [undefined, wrongKey()].map((key) =>
+          test.call(method, path, {
+            ...(key === undefined ? {} : { key }),
+            ...(method === 'POST' ? { body: {} } : {}),
+          }),
+        ),
+      );
+      const statuses = (await Promise.all(calls)).map(({ status }) => status);
+      expect(statuses).toEqual(routes.flatMap(([, , status]) => [status, status]));
+      // On a slow machine the requests arrive over more than a second.
+      expect((await delayedCount()) - before).toBeGreaterThan(calls.length / 2);
+    });
+
+    it('delays no response to a valid credential', async () => {
+      await exceedRate();
+      const before = await delayedCount();
+      const routes = [
+        { method: 'GET', path: `/api/jobs/${newId()}/status`, status: 404 },
+        { method: 'GET', path: '/nowhere', status: 404 },
+        { method: 'GET', path: '/graphql', status: 400 },
+        { method: 'POST', path: '/graphql', body: query, status: 200 },
+        { method: 'POST', path: '/graphql', body: {}, status: 400 },
+        { method: 'POST', path: '/api/jobs', body: {}, status: 400 },
+        { method: 'POST', path: '/v1/chat/completions', body: {}, status: 400 },
+      ];
+      for (const key of [owner.key, token]) {
+        for (const { method, path, body, status } of routes) {
+          if (key === token && path.startsWith('/v1')) continue;
+          expect([path, (await test.call(method, path, { key, body })).status]).toEqual([path, status]);
+        }
+      }
+      expect(await delayedCount()).toBe(before);
+    });
+
+    it('gets health and readiness at once', async () => {
+      await exceedRate();
+      const before = await delayedCount();
+      await Promise.all([test.call('GET', '/healthz'), test.call('GET', '/readyz')]);
+      expect(await delayedCount()).toBe(before);
+    });
+
+    it('gets the close of a WebSocket with a wrong key later', async () => {
+      const before = await delayedCount();
+      const sockets = await Promise.all([RawSocket.open(test), RawSocket.open(test), RawSocket.open(test)]);
+      for (const socket of sockets) socket.send({ type: 'connection_init', payload: { apiKey: wrongKey() } });
+      const codes = await Promise.all(sockets.map(async ({ closed }) => (await closed).code));
+      expect(codes).toEqual([4401, 4401, 4401]);
+      expect((await delayedCount()) - before).toBeGreaterThanOrEqual(1);
+    });
+  });
+
+  it('the API keeps nothing of a refused request on its connection', async () => {
+    const sockets: Socket[] = [];
+    const server = test.api.app.getHttpServer() as Server; // Nest types it as any
+    server.on('connection', (socket: Socket) => sockets.push(socket));
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const counts: number[] = [];
+    for (let i = 0; i < 4; i++) {
+      expect(await post(agent)).toBe(401);
+      counts.push(sockets[0]?.listenerCount('close') ?? 0);
+    }
+    agent.destroy();
+    expect(sockets).toHaveLength(1);
+    expect(counts.at(-1)).toBe(counts[0]);
+  });
+});
+
 describe('request bodies', () => {
-  let database: TestDatabase;
   let test: TestApi;
   let owner: TestMember;
 
   beforeAll(async () => {
-    database = await createTestDatabase();
     test = await startTestApi(database, { takesJobs: false, env: { BODY_TIMEOUT_MS: '2000' } });
     ({ owner } = await test.people.workspaceOf('bodies'));
   });
 
-  afterAll(async () => {
-    await test.close();
-    await database.close();
-  });
+  afterAll(() => test.close());
 
   const json = { 'Content-Type': 'application/json' };
 
@@ -194,59 +325,56 @@ describe('request bodies', () => {
       expect(connection.received).toContain('{"status":"ok"}');
     });
   });
-});
 
-describe('texts that Postgres cannot store', () => {
-  let database: TestDatabase;
-  let api: TestApi;
-  let key: string;
-  let jobId: string;
+  describe('texts that Postgres cannot store', () => {
+    let key: string;
+    let jobId: string;
 
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    api = await startTestApi(database, { takesJobs: false });
-    key = (await api.people.workspaceOf('unstorable')).owner.key;
-    const started = await graphqlMember(api, key).start({ message: 'Hello' });
-    jobId = started.jobId ?? '';
-  });
-
-  afterAll(async () => {
-    await api.close();
-    await database.close();
-  });
-
-  // NUL is what no text of Postgres holds, half a pair what its JSON does not.
-  describe.each(['a\0b', 'a\ud800b'])('text that Postgres cannot store: %j', (text) => {
-    it.each<[string, object]>([
-      ['mutation($i: ClaimClientToolInput!) { claimClientTool(input: $i) { userErrors { code } } }', { deviceId: 'd' }],
-      ['mutation($i: ValidateClientToolInput!) { validateClientTool(input: $i) { userErrors { code } } }', {}],
-      ['mutation($i: SubmitClientToolResultInput!) { submitClientToolResult(input: $i) { userErrors { code } } }', {}],
-    ])('matches no call: %s', async (query, more) => {
-      const i = { jobId, callId: text, ...more, ...('deviceId' in more ? {} : { claimToken: newId() }) };
-      const input = query.includes('submit') ? { ...i, result: 'so' } : i;
-      expect((await ask(api, query, { key, variables: { i: input } })).errors).toEqual([]);
+    beforeAll(async () => {
+      ({ key } = (await test.people.workspaceOf('unstorable')).owner);
+      const started = await graphqlMember(test, key).start({ message: 'Hello' });
+      jobId = started.jobId ?? '';
     });
 
-    it.each(['tool', 'approver'])('matches no call by its %s', async (field) => {
-      const filter = { [field]: text };
-      const list = 'query($filter: ToolCallFilterInput) { toolCalls(filter: $filter) { nodes { id } } }';
-      const stats = 'query($filter: ToolCallFilterInput) { toolCallStats(filter: $filter) { __typename } }';
-      for (const query of [list, stats])
-        expect((await ask(api, query, { key, variables: { filter } })).errors).toEqual([]);
-    });
+    // NUL is what no text of Postgres holds, half a pair what its JSON does not.
+    describe.each(['a\0b', 'a\ud800b'])('text that Postgres cannot store: %j', (text) => {
+      it.each<[string, object]>([
+        [
+          'mutation($i: ClaimClientToolInput!) { claimClientTool(input: $i) { userErrors { code } } }',
+          { deviceId: 'd' },
+        ],
+        ['mutation($i: ValidateClientToolInput!) { validateClientTool(input: $i) { userErrors { code } } }', {}],
+        [
+          'mutation($i: SubmitClientToolResultInput!) { submitClientToolResult(input: $i) { userErrors { code } } }',
+          {},
+        ],
+      ])('matches no call: %s', async (query, more) => {
+        const i = { jobId, callId: text, ...more, ...('deviceId' in more ? {} : { claimToken: newId() }) };
+        const input = query.includes('submit') ? { ...i, result: 'so' } : i;
+        expect((await ask(test, query, { key, variables: { i: input } })).errors).toEqual([]);
+      });
 
-    it.each(['code', 'phase', 'text'])('matches no failure by its %s', async (field) => {
-      const variables = { filter: { error: { [field]: text } } };
-      const query = 'query($filter: ToolCallFilterInput) { toolCalls(filter: $filter) { nodes { id } } }';
-      expect((await ask(api, query, { key, variables })).errors).toEqual([]);
-    });
+      it.each(['tool', 'approver'])('matches no call by its %s', async (field) => {
+        const filter = { [field]: text };
+        const list = 'query($filter: ToolCallFilterInput) { toolCalls(filter: $filter) { nodes { id } } }';
+        const stats = 'query($filter: ToolCallFilterInput) { toolCallStats(filter: $filter) { __typename } }';
+        for (const query of [list, stats])
+          expect((await ask(test, query, { key, variables: { filter } })).errors).toEqual([]);
+      });
 
-    it('matches no request and no request id', async () => {
-      const variables = { filter: { tool: { eq: text } } };
-      const query = 'query($filter: InterruptFilterInput) { interrupts(filter: $filter) { nodes { id } } }';
-      expect((await ask(api, query, { key, variables })).errors).toEqual([]);
-      const body = { requestId: text, jobId, action: 'approve' };
-      expect((await api.call('POST', '/api/workflows/hitl', { key, body })).status).toBe(404);
+      it.each(['code', 'phase', 'text'])('matches no failure by its %s', async (field) => {
+        const variables = { filter: { error: { [field]: text } } };
+        const query = 'query($filter: ToolCallFilterInput) { toolCalls(filter: $filter) { nodes { id } } }';
+        expect((await ask(test, query, { key, variables })).errors).toEqual([]);
+      });
+
+      it('matches no request and no request id', async () => {
+        const variables = { filter: { tool: { eq: text } } };
+        const query = 'query($filter: InterruptFilterInput) { interrupts(filter: $filter) { nodes { id } } }';
+        expect((await ask(test, query, { key, variables })).errors).toEqual([]);
+        const body = { requestId: text, jobId, action: 'approve' };
+        expect((await test.call('POST', '/api/workflows/hitl', { key, body })).status).toBe(404);
+      });
     });
   });
 });
