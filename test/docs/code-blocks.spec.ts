@@ -88,7 +88,7 @@ describe('code blocks of the pages', () => {
     const unnamed = written('js', 'ts', 'graphql', 'sh').filter(({ name }) => name === undefined);
     expect(unnamed.map(({ file, text }) => `${file}: ${text.split('\n')[0] ?? ''}`)).toEqual([
       expect.stringMatching(/^README\.md: npm start /),
-      expect.stringMatching(/^docs\/apply\.md: npx nightshift apply examples\/workspace /), // cli-apply.e2e-spec runs it
+      expect.stringMatching(/^docs\/apply\.md: npx nightshift apply examples\/workspace /), // cli-files.e2e-spec runs it
       expect.stringMatching(/^docs\/operations\.md: npm install /), // plugin-projects.e2e-spec installs the files
       expect.stringMatching(/^docs\/operations\.md: export DATABASE_URL=/),
       expect.stringMatching(/^docs\/operations\.md: npx nightshift backup /),
