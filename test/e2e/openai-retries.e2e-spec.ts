@@ -9,17 +9,15 @@ import { chunksOf, type CompletionReply, contentOf } from '../harness/openai-cli
 import { ask, called, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
 import { createGate, errorReply, type Reply, textReply, toolCallReply } from '../harness/scripted-reply.js';
 
+let stage: OpenAiStage;
+
+beforeAll(async () => {
+  stage = await openAiStage();
+});
+afterEach(() => stage.assertQuiet());
+afterAll(() => stage.close());
+
 describe('repeated /v1 requests', () => {
-  let stage: OpenAiStage;
-
-  beforeAll(async () => {
-    stage = await openAiStage();
-  });
-
-  afterEach(() => stage.assertQuiet());
-
-  afterAll(() => stage.close());
-
   const jobOf = ({ headers }: CompletionReply) => String(headers['x-job-id']);
 
   const key = (name: string) => ({ 'idempotency-key': name });
@@ -196,11 +194,9 @@ describe('repeated /v1 requests', () => {
 });
 
 describe('retries of /v1 requests', () => {
-  let stage: OpenAiStage;
   let ran: string[] = [];
 
   beforeAll(async () => {
-    stage = await openAiStage();
     const { app } = stage.test.api;
     for (const effect of ['once', 'idempotent'] as const)
       app.get(ToolRegistry).register(
@@ -221,10 +217,6 @@ describe('retries of /v1 requests', () => {
   beforeEach(() => {
     ran = [];
   });
-
-  afterEach(() => stage.assertQuiet());
-
-  afterAll(() => stage.close());
 
   const run = (effect: string) => ({ id: `run_${effect}`, name: `run_${effect}`, arguments: '{}' });
 
@@ -282,14 +274,6 @@ describe('retries of /v1 requests', () => {
 });
 
 describe('/v1 conversations with equal call ids', () => {
-  let stage: OpenAiStage;
-
-  beforeAll(async () => {
-    stage = await openAiStage();
-  });
-  afterEach(() => stage.assertQuiet());
-  afterAll(() => stage.close());
-
   /** Begins a conversation; the provider names its call as it always does. */
   async function begin(question: string): Promise<{ readonly id: string; readonly jobId: unknown }> {
     stage.model.enqueue(toolCallReply([ask('call_0', question)]));

@@ -13,17 +13,20 @@ import { chunksOf, type CompletionReply, completionsClient, contentOf } from '..
 import { ask, called, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
 import { createGate, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
 
+let stage: OpenAiStage;
+
+beforeAll(async () => {
+  stage = await openAiStage({ STARTS_PER_MINUTE: '1000' });
+});
+afterEach(() => stage.assertQuiet());
+afterAll(() => stage.close());
+
 describe('structured output', () => {
-  let stage: OpenAiStage;
   let client: OpenAI;
 
-  beforeAll(async () => {
-    stage = await openAiStage({ STARTS_PER_MINUTE: '1000' });
+  beforeAll(() => {
     client = new OpenAI({ baseURL: `${stage.test.url}/v1`, apiKey: stage.owner.key, maxRetries: 0 });
   });
-  afterEach(() => stage.assertQuiet());
-  afterAll(() => stage.close());
-
   const City = z.object({ city: z.string(), degrees: z.number().nullable() });
   const question = [{ role: 'user' as const, content: 'Rome?' }];
   const answer = '{"city":"Rome","degrees":30}';
@@ -180,14 +183,6 @@ describe('structured output', () => {
 });
 
 describe('paused strict run', () => {
-  let stage: OpenAiStage;
-
-  beforeAll(async () => {
-    stage = await openAiStage();
-  });
-  afterEach(() => stage.assertQuiet());
-  afterAll(() => stage.close());
-
   const strict = (sessionId: string) => ({ 'x-tool-event-format': 'openai', 'x-session-id': sessionId });
   const messageOf = ({ json }: CompletionReply) => (json['error'] as { message?: string } | undefined)?.message;
 

@@ -6,8 +6,15 @@ import { InterruptTimers } from '#jobs';
 import { newId } from '#platform';
 import { WorkflowsService } from '#workflows';
 
+import type { TestMember } from '../harness/api.js';
 import { eventually } from '../harness/eventually.js';
-import { type CompletionReply, completionsClient, contentOf, type OpenCompletion } from '../harness/openai-client.js';
+import {
+  type CompletionReply,
+  type CompletionsClient,
+  completionsClient,
+  contentOf,
+  type OpenCompletion,
+} from '../harness/openai-client.js';
 import {
   ask,
   called,
@@ -23,41 +30,41 @@ import { createGate, errorReply, textReply, toolCallReply } from '../harness/scr
 import { agent } from '../harness/workflow-stage.js';
 import { publish, sketch } from '../harness/workflows.js';
 
-describe('waiting /v1 responses', () => {
-  let stage: OpenAiStage;
+let stage: OpenAiStage;
 
+beforeAll(async () => {
+  stage = await openAiStage();
+});
+afterEach(() => stage.assertQuiet());
+afterAll(() => stage.close());
+
+const sum = { id: 'sum', name: 'add_numbers', arguments: '{"a":1,"b":2}' };
+
+async function waitsFor(open: OpenCompletion): Promise<string> {
+  await open.until(': waiting approval ');
+  return /^: waiting approval (\S+)$/m.exec(open.raw())?.[1] ?? '';
+}
+
+async function decide(id: string, decision: 'approve' | 'deny', { key } = stage.owner): Promise<void> {
+  const asked = await stage.test.call('GET', `/api/interrupts/${id}`, { key });
+  const { argumentsHash } = (asked.body as { request: { argumentsHash: string } }).request;
+  const reply = await stage.test.call('POST', `/api/interrupts/${id}/decision`, {
+    key,
+    body: { decision, argumentsHash },
+  });
+  expect(reply).toMatchObject({ status: 200 });
+}
+
+describe('waiting /v1 responses', () => {
   beforeAll(async () => {
-    stage = await openAiStage();
     const policy = { rules: ['add_numbers', 'send_report'].map((match) => ({ match, action: 'require_approval' })) };
     await stage.test.api.app
       .get(ApprovalPoliciesService)
       .save(stage.owner.principal, { policy, expectedVersion: null });
   });
 
-  afterEach(() => stage.assertQuiet());
-
-  afterAll(() => stage.close());
-
-  const sum = { id: 'sum', name: 'add_numbers', arguments: '{"a":1,"b":2}' };
-
   const contentOfWhole = ({ json }: CompletionReply) =>
     (json as { choices?: [{ message: { content: string } }] }).choices?.[0].message.content;
-
-  async function waitsFor(open: OpenCompletion): Promise<string> {
-    await open.until(': waiting approval ');
-    return /^: waiting approval (\S+)$/m.exec(open.raw())?.[1] ?? '';
-  }
-
-  async function decide(id: string, decision: 'approve' | 'deny'): Promise<void> {
-    const { key } = stage.owner;
-    const asked = await stage.test.call('GET', `/api/interrupts/${id}`, { key });
-    const { argumentsHash } = (asked.body as { request: { argumentsHash: string } }).request;
-    const reply = await stage.test.call('POST', `/api/interrupts/${id}/decision`, {
-      key,
-      body: { decision, argumentsHash },
-    });
-    expect(reply).toMatchObject({ status: 200 });
-  }
 
   describe('/v1 response that waits for a person', () => {
     it('sends a comment while it waits, and continues after the decision', async () => {
@@ -201,13 +208,12 @@ describe('waiting /v1 responses', () => {
 });
 
 describe('/v1 responses with sub-jobs', () => {
-  let stage: OpenAiStage;
+  let owner: TestMember;
+  let client: CompletionsClient;
   let patient: Awaited<ReturnType<OpenAiStage['another']>>;
   let strict: Awaited<ReturnType<OpenAiStage['another']>>;
 
   const review = { id: 'review', name: 'workflow.review', arguments: '{"input":"the draft"}' };
-
-  const sum = { id: 'sum', name: 'add_numbers', arguments: '{"a":1,"b":2}' };
 
   const asked = (text: string, more: object = {}) => ({
     model: 'editor',
@@ -219,11 +225,11 @@ describe('/v1 responses with sub-jobs', () => {
   const refusal = 'x-tool-event-format=openai cannot pause for human approval or input';
 
   beforeAll(async () => {
-    stage = await openAiStage();
-    patient = await stage.another();
-    strict = await stage.another({ OPENAI_HUMAN_WAIT: 'reject' });
+    ({ owner, client } = await stage.tenant('sub-jobs'));
+    patient = await stage.another({}, owner);
+    strict = await stage.another({ OPENAI_HUMAN_WAIT: 'reject' }, owner);
     const { app } = stage.test.api;
-    const { principal } = stage.owner;
+    const { principal } = owner;
     const policy = { rules: [{ match: 'add_numbers', action: 'require_approval' }] };
     await app.get(ApprovalPoliciesService).save(principal, { policy, expectedVersion: null });
     const reviewer = agent('Review it.', { tools: ['add_numbers'] });
@@ -231,26 +237,6 @@ describe('/v1 responses with sub-jobs', () => {
     await app.get(WorkflowsService).offerAsTool(principal, id, true);
     await app.get(AgentsService).create(principal, { name: 'Editor', tools: ['workflow.review'] });
   });
-
-  afterEach(() => stage.assertQuiet());
-
-  afterAll(() => stage.close());
-
-  async function waitsFor(open: OpenCompletion): Promise<string> {
-    await open.until(': waiting approval ');
-    return /^: waiting approval (\S+)$/m.exec(open.raw())?.[1] ?? '';
-  }
-
-  async function approve(id: string): Promise<void> {
-    const { key } = stage.owner;
-    const { body } = await stage.test.call('GET', `/api/interrupts/${id}`, { key });
-    const { argumentsHash } = (body as { request: { argumentsHash: string } }).request;
-    const reply = await stage.test.call('POST', `/api/interrupts/${id}/decision`, {
-      key,
-      body: { decision: 'approve', argumentsHash },
-    });
-    expect(reply).toMatchObject({ status: 200 });
-  }
 
   async function jobIdOf(open: OpenCompletion): Promise<string> {
     return String((await open.begun).headers['x-job-id']);
@@ -268,7 +254,7 @@ describe('/v1 responses with sub-jobs', () => {
         textReply(['Reviewed.']),
         textReply(['Done.']),
       );
-      const open = stage.client.open(asked('review'), headers);
+      const open = client.open(asked('review'), headers);
       const id = await waitsFor(open);
       const [below] = await rows<{ root: string; job: string }>(
         'SELECT root_job_id AS root, job_id AS job FROM interrupt WHERE id = $1',
@@ -278,7 +264,7 @@ describe('/v1 responses with sub-jobs', () => {
       expect(below?.job).not.toBe(below?.root);
       const again = patient.client.open(asked('review'), headers);
       expect(await waitsFor(again)).toBe(id);
-      await approve(id);
+      await decide(id, 'approve', owner);
       for (const { text } of await Promise.all([open.over, again.over])) {
         expect(contentOf(text)).toMatch(/<tool id="1" state="done">[^]*Reviewed\.<\/tool>\nDone\.$/);
       }
@@ -308,7 +294,7 @@ describe('/v1 responses with sub-jobs', () => {
         { status: 'cancelled', reason: 'parent_stopped' },
       ]);
       // The setting belongs to the job: a process with another setting returns the same.
-      const again = await stage.client.ask({ ...body, stream: false }, headers);
+      const again = await client.ask({ ...body, stream: false }, headers);
       expect([again.status, again.json]).toMatchObject([400, { error: { message: refusal, code: null } }]);
     });
 
