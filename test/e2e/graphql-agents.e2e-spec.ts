@@ -11,6 +11,27 @@ import { ScriptedModel } from '../harness/scripted-model.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { publish, sketch } from '../harness/workflows.js';
 
+let database: TestDatabase;
+let model: ScriptedModel;
+let api: TestApi;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  model = await ScriptedModel.start();
+  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
+});
+afterEach(() => {
+  model.assertDone();
+});
+afterAll(async () => {
+  await api.close();
+  await model.close();
+  await database.close();
+});
+
+type Found = Readonly<Record<string, any>>; // eslint-disable-line @typescript-eslint/no-explicit-any -- tests know what they asked for
+const run = async (who: GraphqlMember, text: string, variables?: object) => (await who.query(text, variables)) as Found;
+
 describe('GraphQL agents', () => {
   const payload = `{ agent { id slug name version isDefault instructions tools limits { maxRounds } parameters toolApproval archivedAt }
   userErrors { code field message } }`;
@@ -37,16 +58,9 @@ describe('GraphQL agents', () => {
 
   const JOB = `query($id: ID!) { job(id: $id) { status content model agent { id version name slug } rounds { number } } }`;
 
-  let database: TestDatabase;
-  let model: ScriptedModel;
-  let api: TestApi;
   let people: Record<'admin' | 'member', TestMember>;
   let admin: GraphqlMember;
   let member: GraphqlMember;
-
-  type Found = Readonly<Record<string, any>>; // eslint-disable-line @typescript-eslint/no-explicit-any -- tests know what they asked for
-  const run = async (who: GraphqlMember, text: string, variables?: object) =>
-    (await who.query(text, variables)) as Found;
 
   const change = async (text: string, input: object, who = admin) =>
     (await run(who, text, { input }))['result'] as Found;
@@ -59,22 +73,10 @@ describe('GraphQL agents', () => {
 
   const start = async (input: object) => (await run(member, START, { input }))['startChat'] as Found;
 
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    model = await ScriptedModel.start();
-    api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
-  });
-
   beforeEach(async () => {
     people = await api.people.workspaceOf(`agents-${newId()}`);
     admin = graphqlMember(api, people.admin.key);
     member = graphqlMember(api, people.member.key);
-  });
-
-  afterAll(async () => {
-    await api.close();
-    await model.close();
-    await database.close();
   });
 
   describe('createAgent with upsert', () => {
@@ -211,35 +213,16 @@ describe('workflows as tools over GraphQL', () => {
 
   const CANCEL = `mutation($id: ID!) { cancelJob(input: { jobId: $id }) { state stoppedSubJobs job { status } } }`;
 
-  let database: TestDatabase;
-  let model: ScriptedModel;
-  let api: TestApi;
   let people: Record<'owner' | 'admin' | 'member' | 'viewer', TestMember>;
   let admin: GraphqlMember;
   let member: GraphqlMember;
 
   beforeAll(async () => {
-    database = await createTestDatabase();
-    model = await ScriptedModel.start();
-    api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
     people = await api.people.workspaceOf('lines');
     admin = graphqlMember(api, people.admin.key);
     member = graphqlMember(api, people.member.key);
   });
 
-  afterEach(() => {
-    model.assertDone();
-  });
-
-  afterAll(async () => {
-    await api.close();
-    await model.close();
-    await database.close();
-  });
-
-  type Found = Readonly<Record<string, any>>; // eslint-disable-line @typescript-eslint/no-explicit-any -- tests know what they asked for
-  const run = async (who: GraphqlMember, text: string, variables?: object) =>
-    (await who.query(text, variables)) as Found;
   const asking = async (name: string) => {
     const nodes = { q: { type: 'approval', prompt: 'Well?' } };
     return (await publish(api.api, people.owner.principal, sketch(nodes, ['start -> q'], { name }))).id;

@@ -8,31 +8,31 @@ import { type GraphqlMember, graphqlMember, type Started } from '../harness/grap
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 
+let database: TestDatabase;
+let model: ScriptedModel;
+let api: TestApi;
+let owner: TestMember;
+let viewer: TestMember;
+let user: GraphqlMember;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  model = await ScriptedModel.start();
+  model.answer(() => textReply(['two ', 'parts']));
+  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
+  const people = await api.people.workspaceOf('queries');
+  owner = people.owner;
+  viewer = people.viewer;
+  user = graphqlMember(api, people.owner.key);
+});
+
+afterAll(async () => {
+  await api.close();
+  await model.close();
+  await database.close();
+});
+
 describe('GraphQL jobs', () => {
-  let database: TestDatabase;
-  let model: ScriptedModel;
-  let api: TestApi;
-  let owner: TestMember;
-  let viewer: TestMember;
-  let user: GraphqlMember;
-
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    model = await ScriptedModel.start();
-    model.answer(() => textReply(['two ', 'parts']));
-    api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
-    const people = await api.people.workspaceOf('queries');
-    owner = people.owner;
-    viewer = people.viewer;
-    user = graphqlMember(api, people.owner.key);
-  });
-
-  afterAll(async () => {
-    await api.close();
-    await model.close();
-    await database.close();
-  });
-
   describe('job query', () => {
     it('shows messages, calls and usage to users who may read', async () => {
       model.enqueue(
@@ -241,34 +241,10 @@ describe('GraphQL jobs', () => {
 });
 
 describe('GraphQL lists', () => {
-  let database: TestDatabase;
-  let model: ScriptedModel;
-  let api: TestApi;
-  let viewer: TestMember;
-  let owner: TestMember;
-  let user: GraphqlMember;
-
   const others: TestApi[] = [];
-
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    model = await ScriptedModel.start();
-    model.answer(() => textReply(['two ', 'parts']));
-    api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
-    const people = await api.people.workspaceOf('lists-of');
-    viewer = people.viewer;
-    owner = people.owner;
-    user = graphqlMember(api, owner.key);
-  });
 
   afterEach(async () => {
     for (const other of others.splice(0)) await other.close();
-  });
-
-  afterAll(async () => {
-    await api.close();
-    await model.close();
-    await database.close();
   });
 
   /** An api without a worker over the same data, whose statements are counted. */

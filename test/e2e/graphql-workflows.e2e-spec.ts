@@ -9,6 +9,21 @@ import { type GraphqlMember, graphqlMember } from '../harness/graphql-member.js'
 import { layOutNodeRuns } from '../harness/node-runs.js';
 import { smallWorkflow, workflowDocument } from '../harness/workflow-documents.js';
 
+let database: TestDatabase;
+let api: TestApi;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await startTestApi(database, { takesJobs: false, env: { WORKFLOW_STARTS_PER_MINUTE: '5' } });
+});
+afterAll(async () => {
+  await api.close();
+  await database.close();
+});
+
+type Found = Readonly<Record<string, any>>; // eslint-disable-line @typescript-eslint/no-explicit-any -- tests know what they asked for
+const run = async (who: GraphqlMember, text: string, variables?: object) => (await who.query(text, variables)) as Found;
+
 describe('GraphQL workflows', () => {
   const fields =
     'workflow { id clientId name draftVersion publishedVersion latestVersion } userErrors { code message field issues }';
@@ -23,17 +38,10 @@ describe('GraphQL workflows', () => {
   startWorkflow(input: $input) { jobId status replayed job { kind workflowId workflowVersion } userErrors { code message issues } }
 }`;
 
-  let database: TestDatabase;
-  let api: TestApi;
   let people: Record<'owner' | 'admin' | 'member' | 'viewer', TestMember>;
   let member: GraphqlMember;
   let admin: GraphqlMember;
   let viewer: GraphqlMember;
-
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    api = await startTestApi(database, { takesJobs: false, env: { WORKFLOW_STARTS_PER_MINUTE: '5' } });
-  });
 
   beforeEach(async () => {
     people = await api.people.workspaceOf(`workflows-${newId()}`);
@@ -41,15 +49,6 @@ describe('GraphQL workflows', () => {
     admin = graphqlMember(api, people.admin.key);
     viewer = graphqlMember(api, people.viewer.key);
   });
-
-  afterAll(async () => {
-    await api.close();
-    await database.close();
-  });
-
-  type Found = Readonly<Record<string, any>>; // eslint-disable-line @typescript-eslint/no-explicit-any -- tests know what they asked for
-  const run = async (who: GraphqlMember, text: string, variables?: object) =>
-    (await who.query(text, variables)) as Found;
 
   async function published(definition: unknown): Promise<string> {
     const { importWorkflow } = await run(member, IMPORT, { input: { definition } });
@@ -258,21 +257,10 @@ describe('schedules over GraphQL', () => {
   workflowSchedules(workflowId: $workflowId, first: 1, after: $after) { nodes { id } pageInfo { hasNextPage endCursor } }
 }`;
 
-  let database: TestDatabase;
-  let api: TestApi;
   let people: Record<'admin' | 'member', TestMember>;
   let admin: GraphqlMember;
   let member: GraphqlMember;
   let workflowId: string;
-
-  type Found = Readonly<Record<string, any>>; // eslint-disable-line @typescript-eslint/no-explicit-any -- tests know what they asked for
-  const run = async (who: GraphqlMember, text: string, variables?: object) =>
-    (await who.query(text, variables)) as Found;
-
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    api = await startTestApi(database, { takesJobs: false });
-  });
 
   beforeEach(async () => {
     people = await api.people.workspaceOf(`schedules-${newId()}`);
@@ -285,11 +273,6 @@ describe('schedules over GraphQL', () => {
       { definition },
     );
     ({ id: workflowId } = (saved['importWorkflow'] as Found)['workflow'] as { id: string });
-  });
-
-  afterAll(async () => {
-    await api.close();
-    await database.close();
   });
 
   it('create, show, disable, list and remove a schedule', async () => {

@@ -11,31 +11,31 @@ import { chatBody, jobIdOf, type RestJobs, restJobs } from '../harness/rest-jobs
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { createGate, textReply, toolCallReply } from '../harness/scripted-reply.js';
 
+let database: TestDatabase;
+let model: ScriptedModel;
+let test: TestApi;
+let people: Record<Role, TestMember>;
+let jobs: RestJobs;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  model = await ScriptedModel.start();
+  test = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
+  people = await test.people.workspaceOf('acme');
+  jobs = restJobs(test, people.member.key);
+});
+
+afterEach(() => {
+  model.assertDone();
+});
+
+afterAll(async () => {
+  await test.close();
+  await model.close();
+  await database.close();
+});
+
 describe('client tool call over REST', () => {
-  let database: TestDatabase;
-  let model: ScriptedModel;
-  let test: TestApi;
-  let people: Record<Role, TestMember>;
-  let jobs: RestJobs;
-
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    model = await ScriptedModel.start();
-    test = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
-    people = await test.people.workspaceOf('acme');
-    jobs = restJobs(test, people.member.key);
-  });
-
-  afterEach(() => {
-    model.assertDone();
-  });
-
-  afterAll(async () => {
-    await test.close();
-    await model.close();
-    await database.close();
-  });
-
   function lastMessages(): readonly Record<string, unknown>[] {
     return model.requests.at(-1)?.json['messages'] as Record<string, unknown>[]; // chat completions have them
   }
@@ -238,30 +238,10 @@ describe('client tool call over REST', () => {
 });
 
 describe('access to client tools over REST', () => {
-  let database: TestDatabase;
-  let model: ScriptedModel;
-  let test: TestApi;
-  let people: Record<Role, TestMember>;
   let foreign: TestMember;
-  let jobs: RestJobs;
 
   beforeAll(async () => {
-    database = await createTestDatabase();
-    model = await ScriptedModel.start();
-    test = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
-    people = await test.people.workspaceOf('acme');
     foreign = (await test.people.workspaceOf('other')).owner;
-    jobs = restJobs(test, people.member.key);
-  });
-
-  afterEach(() => {
-    model.assertDone();
-  });
-
-  afterAll(async () => {
-    await test.close();
-    await model.close();
-    await database.close();
   });
 
   describe('REST client tool endpoints', () => {
