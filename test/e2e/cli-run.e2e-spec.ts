@@ -8,29 +8,40 @@ import type { CliServer } from '../harness/cli-server.js';
 import { startHttpTarget } from '../harness/http-target.js';
 import { startTestCliServer } from '../harness/test-cli-server.js';
 
-// every line is an object
+const question = 'What is 17 * 23?';
+const enter = '\r';
+
+let server: CliServer;
+
+beforeAll(async () => {
+  server = await startTestCliServer();
+});
+
+afterAll(() => server.close());
+
+async function graphql(query: string, { NIGHTSHIFT_KEY: key = '' } = server.env): Promise<unknown> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const body = JSON.stringify({ query });
+  return (await fetch(`${server.url}/graphql`, { method: 'POST', headers, body })).json();
+}
+
+/** The environment for a new workspace of the server: nothing waits there for a decision. */
+async function newWorkspace(): Promise<CliServer['env']> {
+  const { data } = (await graphql('mutation { createWorkspace(input: { name: "Fresh" }) { secret } }')) as {
+    data: { createWorkspace: { secret: string } };
+  }; // by the query
+  return { ...server.env, NIGHTSHIFT_KEY: data.createWorkspace.secret };
+}
+
+/** The output of --json: every line is an object. */
+const linesOf = (text: string) =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+
 describe('nightshift run', () => {
-  const question = 'What is 17 * 23?';
-
-  type Line = Readonly<Record<string, unknown>>;
-
-  const linesOf = (text: string) =>
-    text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Line);
-
-  let server: CliServer;
-  let env: CliServer['env'];
-
-  beforeAll(async () => {
-    server = await startTestCliServer();
-    ({ env } = server);
-  });
-
-  afterAll(() => server.close());
-
-  const nightshift = (words: readonly string[], init: CliInit = {}) => runCli(words, { env, ...init });
+  const nightshift = (words: readonly string[], init: CliInit = {}) => runCli(words, { env: server.env, ...init });
 
   /** Starts a job that waits for the approval of a tool call, and gives its id. */
   const waitingJob = async () => {
@@ -128,7 +139,7 @@ describe('nightshift run', () => {
   });
 
   it('keeps the job running after Ctrl-C', async () => {
-    const run = startCli(['run', question, '--tools', 'calculate', '--ask', '--wait'], { env });
+    const run = startCli(['run', question, '--tools', 'calculate', '--ask', '--wait'], { env: server.env });
     await run.waitForOutput('job ');
     run.kill('SIGINT');
     const { code, stderr } = await run.exited;
@@ -161,7 +172,9 @@ describe('nightshift run', () => {
   });
 
   it('stops the job with --cancel-on-exit', async () => {
-    const run = startCli(['run', question, '--tools', 'calculate', '--ask', '--wait', '--cancel-on-exit'], { env });
+    const run = startCli(['run', question, '--tools', 'calculate', '--ask', '--wait', '--cancel-on-exit'], {
+      env: server.env,
+    });
     await run.waitForOutput('job ');
     run.kill('SIGINT');
     const { code, stderr } = await run.exited;
@@ -171,8 +184,8 @@ describe('nightshift run', () => {
 
   it('exits with 1 when another user stops the job', async () => {
     const { jobId } = await waitingJob();
-    const attached = startCli(['attach', jobId, '--wait'], { env });
-    const logs = startCli(['logs', jobId, '--follow', '--json'], { env });
+    const attached = startCli(['attach', jobId, '--wait'], { env: server.env });
+    const logs = startCli(['logs', jobId, '--follow', '--json'], { env: server.env });
     await logs.waitForOutput('job-waiting');
     expect(await nightshift(['cancel', jobId])).toMatchObject({ code: 0, stdout: 'The job is cancelled.\n' });
     expect(await attached.exited).toMatchObject({ code: 1, stderr: expect.stringMatching(/^cancelled/m) });
@@ -201,18 +214,6 @@ describe('nightshift run', () => {
 describe('nightshift run with a question of a sub-job', () => {
   const asking = ['run', 'use tool workflow.asks {"input": "Hello"}', '--tools', 'workflow.asks'];
 
-  const enter = '\r';
-
-  type Line = Readonly<Record<string, unknown>>;
-
-  const linesOf = (text: string) =>
-    text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Line);
-
-  // every line is an object
-
   /** A workflow that asks a person, and nothing else. */
   const asks = {
     meta: { version: '2.0.0', name: 'Asks', id: 'asks' },
@@ -223,28 +224,18 @@ describe('nightshift run with a question of a sub-job', () => {
     edges: [{ id: 'e', source: 'start', target: 'sure' }],
   };
 
-  let server: CliServer;
   let env: CliServer['env'];
 
   beforeAll(async () => {
-    server = await startTestCliServer();
-    ({ env } = server);
+    env = await newWorkspace();
     const file = join(server.folder, 'asks.json');
     writeFileSync(file, JSON.stringify(asks));
     expect(await runCli(['workflows', 'push', file], { env })).toMatchObject({ code: 0 });
     expect((await runCli(['workflows', 'list'], { env })).stdout).toMatch(/^WORKFLOW +SLUG .*\nasks +asks +version 1 /);
     const query = `mutation { offerWorkflowAsTool(input: { id: "asks", offered: true }) { workflow { slug } userErrors { code } } }`;
     const offer = { workflow: { slug: 'asks' }, userErrors: [] };
-    expect(await graphql(query)).toEqual({ data: { offerWorkflowAsTool: offer } });
+    expect(await graphql(query, env)).toEqual({ data: { offerWorkflowAsTool: offer } });
   });
-
-  async function graphql(query: string): Promise<unknown> {
-    const headers = { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' };
-    const body = JSON.stringify({ query });
-    return (await fetch(`${server.url}/graphql`, { method: 'POST', headers, body })).json();
-  }
-
-  afterAll(() => server.close());
 
   it('asks at the terminal and names the workflow', async () => {
     const run = startInTerminal(asking, { env });
@@ -293,7 +284,7 @@ describe('nightshift run with a question of a sub-job', () => {
 
   it('exits with 6 from a direct tool call, names the approvers, and attaches again', async () => {
     const make = `mutation { createAgent(input: { name: "Caller", tools: ["workflow.*"] }) { userErrors { code } } }`;
-    expect(await graphql(make)).toEqual({ data: { createAgent: { userErrors: [] } } });
+    expect(await graphql(make, env)).toEqual({ data: { createAgent: { userErrors: [] } } });
     const call = ['tools', 'call', 'workflow.asks', '{"input": "Hello"}', '--agent', 'caller'];
     const { code, stderr } = await runCli(call, { env });
     expect(code).toBe(6);
@@ -307,19 +298,15 @@ describe('nightshift run with a question of a sub-job', () => {
 });
 
 describe('nightshift run on a terminal', () => {
-  const keys = { down: '\u001b[B', up: '\u001b[A', enter: '\r', interrupt: '\u0003' };
+  const keys = { down: '\u001b[B', up: '\u001b[A', enter, interrupt: '\u0003' };
 
-  const asking = ['run', 'What is 17 * 23?', '--tools', 'calculate', '--ask'];
+  const asking = ['run', question, '--tools', 'calculate', '--ask'];
 
-  let server: CliServer;
   let env: CliServer['env'];
 
   beforeAll(async () => {
-    server = await startTestCliServer();
-    ({ env } = server);
+    env = await newWorkspace();
   });
-
-  afterAll(() => server.close());
 
   it('asks for an approval and continues', async () => {
     const run = startInTerminal(asking, { env });
