@@ -23,6 +23,18 @@ describe('createLogger', () => {
     );
   });
 
+  it('writes the lines before a line that is too long, and those after it', async () => {
+    const child = run("logger.info('before'); logger.info('x'.repeat(2_000_000)); logger.info('after');");
+    const lines = (await text(child.stderr)).trimEnd().split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual(['before', 'after']);
+  });
+
+  it('cuts the message of an error at 4,000 characters', async () => {
+    const child = run("logger.error({ err: new Error('x'.repeat(1_000_000)) }, 'failed');");
+    const { err } = JSON.parse(await text(child.stderr)) as { err: { message: string } };
+    expect(err.message).toHaveLength(4_000);
+  });
+
   it('writes a fatal error before it returns', async () => {
     const child = run("logger.info('before'); logger.fatal('the end'); process.kill(process.pid, 'SIGKILL');");
     expect(await text(child.stderr)).toMatch(/before[^]*the end/);

@@ -22,17 +22,17 @@ export function createLogger(options: { readonly level: string; readonly redact?
 const maxWaitingCharacters = 65_536;
 /** pino calls `flushSync` after a fatal error. */
 type LogDestination = DestinationStream & { readonly flushSync: () => void };
-/** Maximum characters that wait while standard error cannot be written; further lines are lost. */
-const maxUnwrittenCharacters = 1_048_576;
+/** Maximum bytes that wait while standard error cannot be written; further lines are lost, as is a line that is longer. */
+const maxUnwrittenBytes = 1_048_576;
 let shared: LogDestination | undefined;
 
 /**
- * Standard error. Each write is a system call, so the lines of one turn of the event loop are written together. If the reader of
- * standard error is gone, or the disk is full, the lines are lost and the process continues.
+ * Standard error. Each write is a system call, so the lines of one turn of the event loop are written together. The process
+ * continues if the reader of standard error is gone, or the disk is full.
  */
 function standardError(): LogDestination {
   if (shared !== undefined) return shared;
-  const output = pino.destination({ dest: 2, sync: true, maxLength: maxUnwrittenCharacters });
+  const output = pino.destination({ dest: 2, sync: true, maxLength: maxUnwrittenBytes });
   output.on('error', () => undefined);
   let waiting = '';
   const flushSync = () => {
@@ -45,6 +45,7 @@ function standardError(): LogDestination {
     flushSync,
     write: (line) => {
       if (waiting === '') setImmediate(flushSync);
+      if (waiting.length + line.length > maxWaitingCharacters) flushSync(); // a line that is too long is lost alone
       waiting += line;
       if (waiting.length >= maxWaitingCharacters) flushSync();
     },
@@ -52,10 +53,14 @@ function standardError(): LogDestination {
   return shared;
 }
 
+/** Maximum characters of the message of an error, and of its stack. */
+const maxErrorCharacters = 4_000;
+
 function describeError(error: unknown, redact: (text: string) => string): object {
   if (!(error instanceof Error)) return { message: redact(String(error)) };
   const { code } = error as { code?: unknown }; // errors of Node, pg and AppError have a code in this field
-  return { name: error.name, code, message: redact(error.message), stack: redact(error.stack ?? '').slice(0, 4_000) };
+  const cut = (text: string) => redact(text).slice(0, maxErrorCharacters);
+  return { name: error.name, code, message: cut(error.message), stack: cut(error.stack ?? '') };
 }
 
 /** Nest token of the process's logger. */
