@@ -69,6 +69,20 @@ it('PrismaService rejects with unavailable, as retryable, while no server answer
   await postgres.close();
 });
 
+it('PrismaService runs statements after a close, while the pools are open', async () => {
+  const postgres = Postgres.connect(database.urls, { poolSize: 1 });
+  const prisma = new PrismaService(postgres);
+  const three = async (sql: string) => {
+    for (let i = 0; i < 2; i++) await prisma.asWorker((client) => client.$queryRawUnsafe(sql));
+    return prisma.asWorker((client) => client.$queryRawUnsafe(sql));
+  };
+  expect(await three('SELECT 1::int AS a')).toEqual([{ a: 1 }]);
+  await prisma.close();
+  expect(await three('SELECT 2::int AS b')).toEqual([{ b: 2 }]);
+  await prisma.close();
+  await postgres.close();
+});
+
 it('PrismaService stores and reads instants unchanged when the time zone of the server is not UTC', async () => {
   const owner = new pg.Client({ connectionString: database.urls.owner });
   await owner.connect();

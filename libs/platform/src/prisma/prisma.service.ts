@@ -35,17 +35,19 @@ export type PrismaTransaction = Prisma.TransactionClient;
 export class PrismaService {
   private apiLogin: PrismaClient | undefined;
   private workerLogin: PrismaClient | undefined;
+  /** By pool, not by client: after `close` the connections of the pools still know the names. */
+  private readonly names = { api: statementNames(), worker: statementNames() };
 
   constructor(private readonly postgres: Pick<Postgres, 'api' | 'workerPool' | 'isToolProcess'>) {}
 
   /** Login `nightshift_api`. Tenant rows are invisible outside `withWorkspace`. Made at its first use, which takes some 50 ms. */
   get client(): PrismaClient {
-    return (this.apiLogin ??= clientOver(this.postgres.api));
+    return (this.apiLogin ??= clientOver(this.postgres.api, this.names.api));
   }
 
   /** The same for the login `nightshift_engine`. */
   private get workerClient(): PrismaClient {
-    return (this.workerLogin ??= clientOver(this.postgres.workerPool));
+    return (this.workerLogin ??= clientOver(this.postgres.workerPool, this.names.worker));
   }
 
   /** Also loads Prisma's query compiler for both logins (some 100 ms), so that no request waits for it. Opens no connection. */
@@ -107,7 +109,7 @@ export class PrismaService {
     return answered(run(this.workerClient));
   }
 
-  /** Leaves the pools open: they belong to `Postgres`. */
+  /** Leaves the pools open: they belong to `Postgres`. A later use makes new clients. */
   async close(): Promise<void> {
     const clients = [this.apiLogin, this.workerLogin].filter((client) => client !== undefined);
     this.apiLogin = this.workerLogin = undefined; // each uses 8 MB
@@ -134,9 +136,12 @@ function assertClaimed(before: readonly Claim[], after: readonly Claim[]): void 
   if (!before.some(({ id }) => ids.has(id))) throw new CallNotClaimed();
 }
 
-function clientOver(pool: Postgres['api']): PrismaClient {
+function clientOver(
+  pool: Postgres['api'],
+  statementNameGenerator: (query: { readonly sql: string }) => string,
+): PrismaClient {
   return new PrismaClient({
-    adapter: new PrismaPg(pool, { statementNameGenerator: statementNames() }),
+    adapter: new PrismaPg(pool, { statementNameGenerator }),
     transactionOptions: { maxWait: 5_000, timeout: 30_000 },
   });
 }
