@@ -136,12 +136,15 @@ describe('notifications by e-mail', () => {
   });
 
   describe('e-mails to a server that refuses the login', () => {
+    afterEach(() => {
+      mails.password = 'mail password';
+    });
+
     it('show the error in the channel, are retried, and become dead letters after twelve attempts', async () => {
       const { workspaceId } = here.owner;
       const verified = member(address);
       const channel = await save({}, verified);
       await channels().test(verified, channel.id);
-      const { password } = mails;
       mails.password = 'changed by the operator';
       const stored = () =>
         webhooks.rows<{ id: string }>(
@@ -156,7 +159,6 @@ describe('notifications by e-mail', () => {
       await send(11);
       expect(await stored()).toMatchObject([{ status: 'dead', reason: 'smtp_535', attempts: 12 }]);
       expect(mails.received).toEqual([]);
-      mails.password = password;
     });
   });
 });

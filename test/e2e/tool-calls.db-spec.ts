@@ -45,7 +45,21 @@ describe('names of tools of the server', () => {
 });
 
 describe('ToolRegistry.unregister', () => {
+  let removed: (() => void)[] = [];
   beforeEach(requireApprovals);
+  afterEach(() => {
+    for (const restore of removed) restore();
+    removed = [];
+  });
+
+  const remove = (name: string) => {
+    const tool = registry.find(name);
+    if (tool === undefined) throw new Error(`no tool ${name}`);
+    registry.unregister(name);
+    removed.push(() => {
+      if (registry.find(name) === undefined) registry.register(tool);
+    });
+  };
 
   const offered = () => {
     const { tools = [] } = (stage.model.requests.at(-1)?.json ?? {}) as { tools?: { function: { name: string } }[] };
@@ -58,9 +72,8 @@ describe('ToolRegistry.unregister', () => {
     const { jobId } = await stage.ask(['send', 'look_up']);
     const [interrupt] = await stage.waits(jobId);
     expect(offered()).toEqual(['send', 'look_up']);
-    const tool = registry.find('send');
-    registry.unregister('send');
-    if (interrupt === undefined || tool === undefined) throw new Error('nothing is asked');
+    remove('send');
+    if (interrupt === undefined) throw new Error('nothing is asked');
     const { argumentsHash } = interrupt.request;
     await stage.decide(stage.people.member, interrupt, { decision: 'approve', argumentsHash });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', calls: [{ name: 'send', status: 'error' }] });
@@ -68,26 +81,24 @@ describe('ToolRegistry.unregister', () => {
     expect(stored).toMatchObject([{ status: 'error', error: { code: 'tool_unavailable' } }]);
     expect(stage.ran).toEqual([]);
     expect(offered()).toEqual(['look_up']);
-    registry.register(tool);
   });
 
-  it('ends a call of a tool whose definition was in the request in the same way, also if the request has a client', async () => {
+  it.each([
+    ['without a client', undefined],
+    ['with a client', { deviceId: null, tools: {} }],
+  ])('ends a call of a tool whose definition was in the request %s in the same way', async (_, client) => {
     const parameters = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] };
     const definition = { type: 'function', function: { name: 'look_up', description: 'look_up', parameters } } as const;
-    for (const client of [undefined, { deviceId: null, tools: {} }]) {
-      stage.model.enqueue(call('look_up'), textReply(['It is gone.']));
-      const { jobId } = await stage.ask([], { tools: [definition], ...(client === undefined ? {} : { client }) });
-      const [interrupt] = await stage.waits(jobId);
-      const tool = registry.find('look_up');
-      if (interrupt === undefined || tool === undefined) throw new Error('nothing is asked');
-      registry.unregister('look_up');
-      const { argumentsHash } = interrupt.request;
-      await stage.decide(stage.people.member, interrupt, { decision: 'approve', argumentsHash });
-      expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
-      const stored = await stage.rows('SELECT status, error FROM tool_call WHERE job_id = $1', [jobId]);
-      expect(stored).toMatchObject([{ status: 'error', error: { code: 'tool_unavailable' } }]);
-      registry.register(tool);
-    }
+    stage.model.enqueue(call('look_up'), textReply(['It is gone.']));
+    const { jobId } = await stage.ask([], { tools: [definition], ...(client === undefined ? {} : { client }) });
+    const [interrupt] = await stage.waits(jobId);
+    if (interrupt === undefined) throw new Error('nothing is asked');
+    remove('look_up');
+    const { argumentsHash } = interrupt.request;
+    await stage.decide(stage.people.member, interrupt, { decision: 'approve', argumentsHash });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
+    const stored = await stage.rows('SELECT status, error FROM tool_call WHERE job_id = $1', [jobId]);
+    expect(stored).toMatchObject([{ status: 'error', error: { code: 'tool_unavailable' } }]);
     expect(stage.ran).toEqual([]);
   });
 });
