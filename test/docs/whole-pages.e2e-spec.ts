@@ -15,7 +15,7 @@ const bin = join(root, 'node_modules', '.bin');
 const run = promisify(execFile);
 const jwt = { JWT_SECRET: 'the secret that signs the tokens of the page', JWT_ISSUER: 'https://login.example.com' };
 
-/** The server runs as `npm start` runs it, with its own Postgres; the command line runs in a folder that is not the checkout. */
+/** The server runs with its own Postgres and accepts the tokens of the page about workspaces; the command line runs in a folder that is not the checkout. */
 let folder: string;
 let server: NightshiftProcess;
 

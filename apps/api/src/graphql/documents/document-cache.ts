@@ -56,8 +56,8 @@ export interface DocumentOptions {
 }
 
 /**
- * Parses and validates each document once. The cache keeps the most recently used ones, at most 500 and 2 MiB of text. It keeps only valid
- * documents, so that invalid ones cannot evict them.
+ * Parses and validates each document once. The cache keeps the most recently used ones, at most 500 and 2 MiB of text, and their costs (up to
+ * 10 MiB of keys). It keeps only valid documents, so that invalid ones cannot evict them.
  */
 export class DocumentCache {
   private readonly documents = new LRUCache<string, ValidDocument>({
