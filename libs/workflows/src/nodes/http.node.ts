@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 
 import { parseJsonPath, selectedText, selectJson } from '#integrations';
+import { isTransient } from '#platform';
 
 import { isJsonObject } from '../definition/json.js';
 import { fillJson, fillText, type Lookup, parseTemplate } from '../definition/template.js';
@@ -39,7 +40,8 @@ async function answerTo(context: ContextOf<'http'>): ReturnType<ContextOf<'http'
     });
   } catch (error) {
     signal.throwIfAborted();
-    if (isRepeatable(method)) throw error;
+    // A transient failure of the database happens before the request is sent; it releases the job.
+    if (isRepeatable(method) || isTransient(error)) throw error;
     // It is unknown whether the request arrived, so it is not sent again.
     const { message, code } = toNodeError(error, node.id);
     throw new NodeFailure(message, code, { isFinal: true });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { AppError } from '#platform';
+import { AppError, DatabaseUnavailable } from '#platform';
 
 import { type NodeCase, runNode } from '../../../../test/harness/nodes.js';
 import type { NodePorts } from '../engine/node-executor.js';
@@ -213,6 +213,11 @@ describe('an http node', () => {
     const lost = new AppError({ code: 'x', message: 'fell silent: timeout', retryable: true });
     await expect(run({ method: 'GET' }, lost)).rejects.toBe(lost);
     await expect(run({ method: 'POST' }, lost)).rejects.toMatchObject({ code: 'TIMEOUT', details: { isFinal: true } });
+  });
+
+  it('passes on that the database was away before a POST was sent', async () => {
+    const away = new DatabaseUnavailable(new Error('ECONNREFUSED'));
+    await expect(run({ method: 'POST' }, away)).rejects.toBe(away);
   });
 });
 
