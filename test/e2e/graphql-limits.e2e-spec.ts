@@ -84,9 +84,12 @@ describe('GraphQL floods', () => {
       }
       expect((await same.closed).code).toBe(4409);
 
-      const nonsense = await RawSocket.enter(api, member.key);
-      nonsense.send('{"type":"drop_tables"}');
-      expect((await nonsense.closed).code).toBe(4400);
+      const deep = `{"id":"1","type":"subscribe","payload":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
+      for (const nonsense of ['{"type":"drop_tables"}', '{"id":"1","type":"next","payload":{}}', deep]) {
+        const socket = await RawSocket.enter(api, member.key);
+        socket.send(nonsense);
+        expect((await socket.closed).code).toBe(4400);
+      }
       expect((await silent.closed).code).toBe(4408);
     });
 

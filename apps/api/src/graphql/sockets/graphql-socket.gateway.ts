@@ -6,6 +6,7 @@ import { handleProtocols, makeServer } from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
 
 import { type Clock, Config, LOGGER, type Logger, newId, systemClock, type Timer } from '#platform';
+import { JsonScan, MAX_JSON_DEPTH } from '#platform/api';
 
 import { hostNamesOf, isKnownHost } from '../../auth/hosts.js';
 import { isAllowedOrigin } from '../../auth/origins.js';
@@ -197,11 +198,21 @@ export class GraphqlSocketGateway {
       return false;
     };
     const pacing = new ReadPacing(socket, systemClock);
+    // A frame has one level more than the body of a request over HTTP.
+    const limits = { depth: MAX_JSON_DEPTH + 1, tokens: this.config.values.MAX_BODY_TOKENS };
     socket.on('message', (data: Buffer) => {
       if (!isWithinBudget()) return;
+      if (new JsonScan(limits).push(data) !== null) {
+        socket.close(closeCodes.invalid, 'Too deeply nested, or too many values');
+        return;
+      }
       pacing.begin(data.length);
       handle(data.toString())
         .catch((error: unknown) => {
+          if (isUnexpectedMessage(error)) {
+            socket.close(closeCodes.invalid, 'Unexpected message');
+            return;
+          }
           this.logger.error({ err: error, connectionId: id }, 'handling a WebSocket message failed');
           socket.close(1011, 'Internal error');
         })
@@ -299,4 +310,9 @@ export class PendingSockets {
     this.ended += 1;
     this.clock.after(endedMs, () => (this.ended -= 1));
   }
+}
+
+/** graphql-ws rejects so for a message that only a server sends. */
+function isUnexpectedMessage(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('Unexpected message of type');
 }

@@ -10,6 +10,7 @@ import type { SocketOutlet } from './socket-outlet.js';
 
 /** Close codes of graphql-transport-ws (44xx) and of RFC 6455 (10xx). */
 export const closeCodes = {
+  invalid: 4400,
   unauthenticated: 4401,
   forbidden: 4403,
   tooMany: 4429,
