@@ -141,6 +141,11 @@ describe('nightshift commands', () => {
     expect(byName).toMatchObject({ code: 0 });
     expect((await nightshift(['jobs', '--kind', 'workflow'])).stdout).toMatch(/^completed .* Refine until good$/m);
     expect(await nightshift(['jobs', '--workflow', 'unknown'])).toMatchObject({ code: 4 });
+    for (const flags of [[], ['--json']])
+      expect(await nightshift(['jobs', '--kind', 'workflow', '--limit', '1', ...flags])).toMatchObject({
+        ...{ code: 0, stderr: 'Only the first 1: there are more. Set a higher --limit.\n' },
+      });
+    expect(await nightshift(['jobs', '--kind', 'workflow', '--limit', '100'])).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('publishes a saved workflow and answers its approval with --action approve', async () => {

@@ -27,9 +27,9 @@ export const documents = {
   asker: `query CliAsker($id: ID!) { job(id: $id) { parent { toolCalls { name subJob { id } } } } }`,
   modelProviders: `query CliModelProviders { workspace { name modelProviders { name baseUrl defaultModel isDefault keyHint } } }`,
   webhookEndpoints: `query CliWebhookEndpoints { webhookEndpoints { id url events enabled disabledBecause } }`,
-  webhookDeliveries: `query CliWebhookDeliveries($filter: WebhookDeliveryFilter, $first: Int) {
-    webhookDeliveries(filter: $filter, first: $first) {
-      nodes { id type status attempts reason createdAt attemptLog { status durationMs } }
+  webhookDeliveries: `query CliWebhookDeliveries($filter: WebhookDeliveryFilter, $first: Int, $after: String) {
+    webhookDeliveries(filter: $filter, first: $first, after: $after) {
+      nodes { id type status attempts reason createdAt attemptLog { status durationMs } } pageInfo { hasNextPage endCursor }
     }
   }`,
   testWebhookEndpoint: `mutation CliTestWebhook($id: ID!) {

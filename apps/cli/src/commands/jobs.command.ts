@@ -13,6 +13,7 @@ import type { Screen, Style } from '../terminal/screen.js';
 import { enumWords, instantOf, wholeNumber } from '../words.js';
 import { findWorkflow } from './find-workflow.js';
 import type { Perform } from './perform.js';
+import { firstRows, noteMore } from './replies.js';
 
 interface JobsFlags {
   readonly status?: string;
@@ -25,7 +26,6 @@ interface JobsFlags {
 
 export const jobStatuses = ['QUEUED', 'RUNNING', 'WAITING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const;
 export const jobKinds = ['CHAT', 'WORKFLOW'] as const;
-const LARGEST_PAGE = 100;
 
 /** `jobs`: what runs, what waits, what ran. */
 export function addJobs(program: Command, perform: Perform): void {
@@ -48,11 +48,15 @@ async function jobs(context: Context, flags: JobsFlags): Promise<ExitCode> {
   const client = await context.client();
   const workflow = flags.workflow === undefined ? undefined : await findWorkflow(client, flags.workflow);
   const filter = { ...plain, ...(workflow !== undefined && { workflowId: { eq: workflow.id } }) };
-  const found = await pages(client, filter, limit);
+  const { rows: found, hasMore } = await firstRows(
+    limit,
+    async (page) => (await client.query(jobListDocument, { filter, ...page })).jobs,
+  );
   if (context.json) for (const job of found) context.emit(job);
   else if (found.length > 0) show(context.screen, found, await namesOf(client, found));
   else if (Object.keys(filter).length > 0) context.screen.note('No such jobs.');
   else context.screen.note(`No jobs. Start one: ${context.command('run "…"')}`);
+  noteMore(context, limit, hasMore);
   return exitCodes.ok;
 }
 
@@ -63,18 +67,6 @@ function toFilter({ status, kind, thread, since }: JobsFlags, now: number): obje
     ...(thread !== undefined && { threadId: { eq: thread } }),
     ...(since !== undefined && { createdAt: { gte: instantOf(since, '--since', now).toISOString() } }),
   };
-}
-
-async function pages(client: Nightshift, filter: object, limit: number): Promise<ListedJob[]> {
-  const found: ListedJob[] = [];
-  let after: string | undefined;
-  do {
-    const first = Math.min(LARGEST_PAGE, limit - found.length);
-    const { jobs: page } = await client.query(jobListDocument, { filter, first, after });
-    found.push(...page.nodes);
-    after = page.pageInfo.hasNextPage ? (page.pageInfo.endCursor ?? undefined) : undefined;
-  } while (after !== undefined && found.length < limit);
-  return found;
 }
 
 const styles: Readonly<Record<string, Style>> = {
@@ -89,7 +81,7 @@ const styles: Readonly<Record<string, Style>> = {
 /** The names of the newest workflows, by their ids, where the list has jobs that run one. */
 async function namesOf(client: Nightshift, found: readonly ListedJob[]): Promise<ReadonlyMap<string, string>> {
   if (!found.some(({ workflowId }) => workflowId !== null)) return new Map();
-  const { workflows } = await client.query(WorkflowsDocument, { first: LARGEST_PAGE });
+  const { workflows } = await client.query(WorkflowsDocument, { first: 100 });
   return new Map(workflows.nodes.map(({ id, name }) => [id, name]));
 }
 

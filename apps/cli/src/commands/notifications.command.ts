@@ -8,6 +8,7 @@ import { StopKeys } from '../follow/stop-keys.js';
 import { showNotification } from '../view/show-notification.js';
 import { enumWords, wholeNumber } from '../words.js';
 import type { Perform } from './perform.js';
+import { firstRows, noteMore } from './replies.js';
 
 interface NotificationFlags {
   readonly unread?: boolean;
@@ -22,7 +23,8 @@ export const notificationTypes = [
   'INPUT_NEEDED',
   'ENDPOINT_DISABLED',
 ] as const satisfies readonly NotificationType[];
-const LARGEST_PAGE = 100;
+/** Unread notifications that a subscription begins with. */
+const watched = 100;
 
 /** `notifications`: ends and requests of the user's jobs that no client was following. */
 export function addNotifications(program: Command, perform: Perform): void {
@@ -54,24 +56,20 @@ async function show(context: Context, flags: NotificationFlags): Promise<ExitCod
   const limit = wholeNumber(flags.limit, '--limit', 1);
   const client = await context.client();
   if (follow) return stay(context, { client, filter, limit });
-  const found = await pages(client, filter, limit);
+  const { rows: found, hasMore } = await firstRows(limit, pagesOf(client, filter));
   for (const notification of found) tell(context, notification);
   if (found.length === 0 && !context.json)
     context.screen.note(unread ? 'No unread notifications.' : 'No notifications.');
+  noteMore(context, limit, hasMore);
   return exitCodes.ok;
 }
 
-async function pages(client: Nightshift, filter: NotificationFilterInput, limit: number): Promise<Notification[]> {
-  const found: Notification[] = [];
-  let after: string | undefined;
-  do {
-    const first = Math.min(LARGEST_PAGE, limit - found.length);
-    const page = await client.notifications.list(filter, { first, after });
-    found.push(...page.nodes);
-    after = page.hasNextPage ? (page.endCursor ?? undefined) : undefined;
-  } while (after !== undefined && found.length < limit);
-  return found;
-}
+const pagesOf =
+  (client: Nightshift, filter: NotificationFilterInput) =>
+  async (page: { first: number; after: string | undefined }) => {
+    const { nodes, hasNextPage, endCursor } = await client.notifications.list(filter, page);
+    return { nodes, pageInfo: { hasNextPage, endCursor } };
+  };
 
 interface Stay {
   readonly client: Nightshift;
@@ -88,8 +86,8 @@ async function stay(context: Context, { client, filter, limit }: Stay): Promise<
     stop.abort();
   });
   try {
-    // A watch begins with as many, in no order for a screen.
-    const unread = await pages(client, { ...filter, read: false }, LARGEST_PAGE);
+    // A watch begins with the same ones, in another order.
+    const { rows: unread } = await firstRows(watched, pagesOf(client, { ...filter, read: false }));
     const first = new Set(unread.map(({ id }) => id));
     for (const notification of unread.slice(0, limit).toReversed()) tell(context, notification);
     for await (const notification of client.notifications.watch(filter, { signal })) {

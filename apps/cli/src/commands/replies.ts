@@ -1,6 +1,7 @@
 import { NightshiftError } from '@nightshift/client';
 
 import { notFound } from '../cli.errors.js';
+import type { Context } from '../context.js';
 
 /** What every mutation returns. */
 export interface Payload {
@@ -42,7 +43,7 @@ export async function allPages<Row>(
 export async function firstRows<Row>(
   limit: number,
   read: (page: { first: number; after: string | undefined }) => Promise<ConnectionPage<Row>>,
-): Promise<Row[]> {
+): Promise<{ readonly rows: Row[]; readonly hasMore: boolean }> {
   const rows: Row[] = [];
   let after: string | undefined;
   do {
@@ -50,5 +51,10 @@ export async function firstRows<Row>(
     rows.push(...nodes);
     after = pageInfo.hasNextPage ? (pageInfo.endCursor ?? undefined) : undefined;
   } while (after !== undefined && rows.length < limit);
-  return rows;
+  return { rows, hasMore: after !== undefined };
+}
+
+/** Says on standard error that a list has more rows than were printed, so that a script that reads the first ones does not take them for all. */
+export function noteMore({ screen }: Pick<Context, 'screen'>, limit: number, hasMore: boolean): void {
+  if (hasMore) screen.note(`Only the first ${limit}: there are more. Set a higher --limit.`);
 }

@@ -9,7 +9,7 @@ import { documents } from '../operations.js';
 import { oneLine, plainText } from '../terminal/plain-text.js';
 import { enumWord, wholeNumber } from '../words.js';
 import type { Perform } from './perform.js';
-import { allPages, changed, type ConnectionPage, firstRows, type Payload } from './replies.js';
+import { allPages, changed, type ConnectionPage, firstRows, noteMore, type Payload } from './replies.js';
 
 const kinds = ['CHAT', 'WORKFLOW'] as const;
 type Kind = (typeof kinds)[number];
@@ -101,14 +101,17 @@ async function list(context: Context, flags: ListFlags): Promise<ExitCode> {
   const asked = flags.kind === undefined ? kinds : [enumWord(flags.kind, kinds, '--kind')];
   const client = await context.client();
   const rows: OfKind[] = [];
+  let hasMore = false;
   for (const kind of asked) {
     const first = await firstRows(max, async (page) => (await client.query(lists[kind], page)).page);
-    rows.push(...first.map((schedule) => ({ ...schedule, kind })));
+    hasMore ||= first.hasMore;
+    rows.push(...first.rows.map((schedule) => ({ ...schedule, kind })));
   }
   const found = rows.sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt)).slice(0, max);
   if (context.json) for (const schedule of found) context.emit(schedule);
   else if (found.length === 0) context.screen.note('No schedules.');
   else showList(context, found);
+  noteMore(context, max, hasMore || rows.length > max);
   return exitCodes.ok;
 }
 

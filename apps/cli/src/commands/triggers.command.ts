@@ -9,7 +9,7 @@ import { documents } from '../operations.js';
 import { oneLine, plainText } from '../terminal/plain-text.js';
 import { enumWord, jsonOf, wholeNumber } from '../words.js';
 import type { Perform } from './perform.js';
-import { allPages, changed, type ConnectionPage, firstRows, type Payload } from './replies.js';
+import { allPages, changed, type ConnectionPage, firstRows, noteMore, type Payload } from './replies.js';
 import { asRead, type ReadDefinition } from './trigger-definition.js';
 
 const events = ['CREATE', 'UPDATE', 'DELETE'] as const;
@@ -105,10 +105,14 @@ export function addTriggers(program: Command, perform: Perform): void {
     .action((name: string) => perform((context) => remove(context, name)));
 }
 
-async function list({ client, json, emit, screen }: Context, { database, limit }: ListFlags): Promise<ExitCode> {
+async function list(context: Context, { database, limit }: ListFlags): Promise<ExitCode> {
+  const { client, json, emit, screen } = context;
   const max = wholeNumber(limit, '--limit', 1);
   const asked = await client();
-  const found = await firstRows(max, async (page) => (await asked.query(listDocument, { database, ...page })).triggers);
+  const { rows: found, hasMore } = await firstRows(
+    max,
+    async (page) => (await asked.query(listDocument, { database, ...page })).triggers,
+  );
   if (json) for (const trigger of found) emit(trigger);
   else if (found.length === 0) screen.note('No triggers. Create one with the mutation saveTrigger.');
   else {
@@ -126,6 +130,7 @@ async function list({ client, json, emit, screen }: Context, { database, limit }
     });
     showTable(screen, ['TRIGGER', 'NAME', 'STATE', 'STARTS', 'FIRED', 'FAILED', 'LAST ERROR'], rows);
   }
+  noteMore(context, max, hasMore);
   return exitCodes.ok;
 }
 

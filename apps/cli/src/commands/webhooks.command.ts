@@ -8,7 +8,7 @@ import { showTable } from '../format/show-table.js';
 import { documents } from '../operations.js';
 import { enumWord, wholeNumber } from '../words.js';
 import type { Perform } from './perform.js';
-import { changed, type Payload } from './replies.js';
+import { changed, type ConnectionPage, firstRows, noteMore, type Payload } from './replies.js';
 
 /** The server takes so many dead letters at once. */
 const onePass = 500;
@@ -40,8 +40,8 @@ const endpointsDocument: TypedDocument<
   Record<string, never>
 > = documents.webhookEndpoints;
 const deliveriesDocument: TypedDocument<
-  { readonly webhookDeliveries: { readonly nodes: readonly ListedDelivery[] } },
-  { readonly filter: object; readonly first: number }
+  { readonly webhookDeliveries: ConnectionPage<ListedDelivery> },
+  { readonly filter: object; readonly first: number; readonly after: string | undefined }
 > = documents.webhookDeliveries;
 const testDocument: TypedDocument<
   { readonly testWebhookEndpoint: Payload & { readonly delivery: { readonly id: string } | null } },
@@ -79,7 +79,7 @@ export function addWebhooks(program: Command, perform: Perform): void {
     .description('Lists deliveries, newest first.')
     .option('-e, --endpoint <id>', 'of this endpoint')
     .option('-s, --status <word>', 'only these: pending, delivered, dead')
-    .option('-n, --limit <number>', 'how many at most, up to 100', '20')
+    .option('-n, --limit <number>', 'how many at most', '20')
     .action((flags: LogFlags) => perform((context) => log(context, flags)));
   webhooks
     .command('test')
@@ -117,18 +117,23 @@ async function list({ client, json, emit, screen }: Context): Promise<ExitCode> 
   return exitCodes.ok;
 }
 
-async function log({ client, json, emit, screen }: Context, flags: LogFlags): Promise<ExitCode> {
+async function log(context: Context, flags: LogFlags): Promise<ExitCode> {
+  const { json, emit, screen } = context;
   const { endpoint: endpointId, status } = flags;
   const filter = {
     ...(endpointId !== undefined && { endpointId }),
     ...(status !== undefined && { status: enumWord(status, statuses, '--status') }),
   };
-  const variables = { filter, first: Math.min(wholeNumber(flags.limit, '--limit', 1), 100) };
-  const { nodes } = (await (await client()).query(deliveriesDocument, variables)).webhookDeliveries;
-  if (json) for (const delivery of nodes) emit(delivery);
-  else if (nodes.length === 0) screen.note('No deliveries.');
+  const limit = wholeNumber(flags.limit, '--limit', 1);
+  const client = await context.client();
+  const { rows: found, hasMore } = await firstRows(
+    limit,
+    async (page) => (await client.query(deliveriesDocument, { filter, ...page })).webhookDeliveries,
+  );
+  if (json) for (const delivery of found) emit(delivery);
+  else if (found.length === 0) screen.note('No deliveries.');
   else {
-    const rows = nodes.map(({ id, type, status: state, attempts, reason, createdAt, attemptLog }) => [
+    const rows = found.map(({ id, type, status: state, attempts, reason, createdAt, attemptLog }) => [
       { text: id, paint: (text: string) => screen.ink('cyan', text) },
       { text: createdAt },
       { text: type },
@@ -138,14 +143,18 @@ async function log({ client, json, emit, screen }: Context, flags: LogFlags): Pr
     ]);
     showTable(screen, ['DELIVERY', 'WRITTEN', 'EVENT', 'STATUS', 'ATTEMPTS', 'MS'], rows);
   }
+  noteMore(context, limit, hasMore);
   return exitCodes.ok;
 }
 
-async function test({ client, json, emit, screen }: Context, id: string): Promise<ExitCode> {
+async function test({ client, command, json, emit, screen }: Context, id: string): Promise<ExitCode> {
   const { testWebhookEndpoint: payload } = await (await client()).mutate(testDocument, { id });
   const delivery = changed(payload, payload.delivery);
   if (json) emit(delivery);
-  else screen.line(`Sending the test as delivery ${delivery.id}. Its result is in: webhooks log --endpoint ${id}`);
+  else
+    screen.line(
+      `Sending the test as delivery ${delivery.id}. See its result: ${command(`webhooks log --endpoint ${id}`)}`,
+    );
   return exitCodes.ok;
 }
 
