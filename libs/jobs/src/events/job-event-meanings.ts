@@ -26,7 +26,7 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
   'text-delta': {
     body: '`round`, `offset?`, `text`, `nodeId?`, `branchId?`',
     meaning:
-      'Text at `offset` (UTF-16) of the content of the job. Without `offset` it belongs to its node only. Deltas are trimmed some time after the end.',
+      'Text at `offset` (UTF-16) of the content of the job. Without `offset`, the text is not part of the content of the job; show it only at its node. Deltas are trimmed some time after the end.',
   },
   'reasoning-delta': {
     body: '`round`, `offset?`, `text`, `nodeId?`, `branchId?`',
@@ -35,12 +35,12 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
   'round-restarted': {
     body: '`round`, `reason`, `contentLength`, `reasoningLength`, `nodeId?`, `branchId?`',
     meaning:
-      'The round restarts: discard content and reasoning beyond the two lengths, and the text that the round had added to its workflow node. Text of other rounds beyond these lengths is sent again, without a `nodeId`. Raises `attempt` by one.',
+      'The round restarts. Discard the text that the round had added to its workflow node, the content after `contentLength` and the reasoning after `reasoningLength`, also of other rounds: the server sends the text of other rounds again, without `nodeId`. Raises `attempt` by one.',
   },
   'model-retry': {
     body: '`round`, `failures`, `delayMs`, `retryAt`, `code`, `reason`, `waits`, `nodeId?`',
     meaning:
-      'The model provider could not be used and is asked again at `retryAt` (ms since the epoch), `delayMs` from now. `failures`: failed requests in a row. `code` and `reason` say why. `waits`: the job releases its worker until then; else the worker sleeps.',
+      'The model provider could not be used. The request is sent again at `retryAt` (ms since the epoch), `delayMs` from now. `failures`: failed requests in a row. `code` and `reason` say why. `waits: true`: the job is `waiting` until then, unless other nodes run; false: it keeps its worker.',
   },
   'round-finished': {
     body: '`round`, `finishReason`, `usage`, `usageEstimated?`, `toolCallIds`',
