@@ -261,7 +261,7 @@ export const settings = z.object({
   STREAMS_PER_PRINCIPAL: whole([20, 1, 100_000], 'Maximum number of open streams of a principal, in one process.'),
   STREAMS_PER_JOB: whole(
     [100, 1, 100_000],
-    'Maximum number of open streams of a job, or of the activity of a workspace for one user, in one process.',
+    'Maximum number of open streams of a job, or of the activity of a workspace for one user, in one process; also the maximum of open requests for files of a workspace.',
   ),
   OPENAI_ANSWERS_PER_PRINCIPAL: whole(
     [200, 1, 100_000],

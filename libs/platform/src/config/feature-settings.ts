@@ -134,7 +134,7 @@ const providerDownActions = ['wait', 'fail'] as const;
 export const modelRequestSettings = {
   MODEL_RETRY_FOR_MS: ms(
     [600_000, 0],
-    'How long a model request that failed before its first byte is retried with pauses of about a minute at most. Later pauses are longer.',
+    'How long failed model requests are retried at intervals of about a minute at most. After that, the intervals grow to ten minutes, until `MODEL_WAIT_FOR_MS`.',
   ),
   MODEL_BACKOFF_MS: ms([1_000, 1], 'Wait before the first retry of a model request; it doubles up to a minute.'),
   MODEL_RETRY_HOLD_MS: ms(
