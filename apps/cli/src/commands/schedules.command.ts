@@ -76,12 +76,12 @@ export function addSchedules(program: Command, perform: Perform): void {
     .action((flags: ListFlags) => perform((context) => list(context, flags)));
   schedules
     .command('show')
-    .description('Prints a schedule with its next and its past slots, as JSON.')
+    .description('Prints a schedule with its next and its past scheduled times, as JSON.')
     .argument(...named)
     .action((name: string) => perform((context) => show(context, name)));
   schedules
     .command('enable')
-    .description('Enables a schedule, beginning with its next slot.')
+    .description('Enables a schedule, beginning with its next scheduled time.')
     .argument(...named)
     .action((name: string) => perform((context) => setEnabled(context, name, true)));
   schedules

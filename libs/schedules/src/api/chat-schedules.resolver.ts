@@ -91,7 +91,7 @@ export class ChatSchedulesResolver {
   @RequireAbility('change', 'Schedule')
   @Mutation(() => ChatSchedulePayload, {
     description:
-      'Enables or disables a schedule of a chat, starting with its next slot. Members change their own, owners and admins all.',
+      'Enables or disables a schedule of a chat, starting with its next scheduled time. Members change their own, owners and admins all.',
   })
   setChatScheduleEnabled(
     @Args('input', { type: () => SetChatScheduleEnabledInput, description: 'The schedule.' })

@@ -12,13 +12,13 @@ import { ChatScheduleModel, ScheduledSlotModel, WorkflowScheduleModel } from './
 const maxNextSlots = 24;
 const maxSlots = 200;
 
-/** Adds the slots to a GraphQL type of schedules. */
+/** Adds the scheduled times to a GraphQL type of schedules. */
 function slotsOf(model: Type<object>): Type<object> {
   @Resolver(() => model)
   class ScheduleFieldsResolver {
     constructor(private readonly schedules: SchedulesService) {}
 
-    @ResolveField(() => [DateTime], { description: 'Its next slots. Empty while it is disabled.' })
+    @ResolveField(() => [DateTime], { description: 'Its next scheduled times. Empty while it is disabled.' })
     nextSlots(
       @Parent() schedule: Schedule,
       @Args('count', { type: () => Int, defaultValue: 5, description: 'How many: 1 to 24.' }) count: number,
@@ -27,7 +27,7 @@ function slotsOf(model: Type<object>): Type<object> {
     }
 
     @ResolveField(() => [ScheduledSlotModel], {
-      description: 'Its past slots, newest first. The last 200 are kept.',
+      description: 'Its past scheduled times, newest first. The last 200 are kept.',
       complexity: listCost(10),
     })
     slots(

@@ -5,16 +5,16 @@ import type { SlotStatus, StopReason } from '../schedule.js';
 
 export const MissedSlotsEnum = defineEnum(
   'MissedSlots',
-  'What happens to slots that were missed by a minute or more.',
+  'What happens to scheduled times that were missed by a minute or more.',
   {
-    SKIP: ['skip', 'Missed slots start no job.'],
-    ONCE: ['once', 'The latest missed slot starts one job.'],
-    ALL: ['all', 'Each of the last 24 missed slots starts a job.'],
+    SKIP: ['skip', 'Missed scheduled times start no job.'],
+    ONCE: ['once', 'The latest missed scheduled time starts one job.'],
+    ALL: ['all', 'Each of the last 24 missed scheduled times starts a job.'],
   },
 ) satisfies Record<Uppercase<MissedPolicy>, MissedPolicy>;
 
-/** The GraphQL names of the statuses of a slot. */
-export const SlotStatusEnum = defineEnum('ScheduledSlotStatus', 'The status of a slot.', {
+/** The GraphQL names of the statuses of a scheduled time. */
+export const SlotStatusEnum = defineEnum('ScheduledSlotStatus', 'The status of a scheduled time.', {
   DUE: ['due', 'Its job is about to start. If it waits, `error` has the reason.'],
   STARTED: ['started', 'It started its job.'],
   SKIPPED: ['skipped', 'It was missed, or the schedule was disabled before its job was started.'],

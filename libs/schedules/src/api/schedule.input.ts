@@ -30,7 +30,7 @@ abstract class SaveScheduleInput {
 
   @Field(() => MissedSlotsEnum, {
     defaultValue: 'once',
-    description: 'What happens to missed slots.',
+    description: 'What happens to missed scheduled times.',
   })
   missed!: MissedPolicy;
 
@@ -89,7 +89,7 @@ abstract class RemoveScheduleInput {
 
 @InputType({ isAbstract: true })
 abstract class SetScheduleEnabledInput extends RemoveScheduleInput {
-  @Field(() => Boolean, { description: 'Whether the schedule starts jobs, beginning with its next slot.' })
+  @Field(() => Boolean, { description: 'Whether the schedule starts jobs, beginning with its next scheduled time.' })
   enabled!: boolean;
 }
 

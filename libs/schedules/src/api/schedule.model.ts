@@ -7,7 +7,7 @@ import type { MissedPolicy } from '../missed-slots.js';
 import type { SlotStatus, StopReason } from '../schedule.js';
 import { MissedSlotsEnum, ScheduleStopEnum, SlotStatusEnum } from './schedule.enums.js';
 
-@ObjectType({ description: 'Why a slot started no job.' })
+@ObjectType({ description: 'Why a scheduled time started no job.' })
 export class ScheduledSlotError {
   @Field(() => String, { description: 'An error code such as `job_limit_reached`.' })
   code!: string;
@@ -19,7 +19,7 @@ export class ScheduledSlotError {
   retryable!: boolean;
 }
 
-@ObjectType('ScheduledSlot', { description: 'A slot of a schedule and its result.' })
+@ObjectType('ScheduledSlot', { description: 'A scheduled time of a schedule and its result.' })
 export class ScheduledSlotModel {
   @Field(() => DateTime, { description: 'The instant.' })
   slotAt!: number;
@@ -53,7 +53,7 @@ abstract class ScheduleModel {
   @Field(() => String, { description: 'Its time zone, a name of the time zone database.' })
   timeZone!: string;
 
-  @Field(() => MissedSlotsEnum, { description: 'What happens to missed slots.' })
+  @Field(() => MissedSlotsEnum, { description: 'What happens to missed scheduled times.' })
   missed!: MissedPolicy;
 
   @Field(() => Boolean, { description: 'Whether it starts jobs.' })

@@ -71,7 +71,8 @@ export class WorkflowSchedulesResolver {
 
   @RequireAbility('manage', 'Workflow')
   @Mutation(() => WorkflowSchedulePayload, {
-    description: 'Enables or disables a schedule, starting with its next slot. Requires the right to manage workflows.',
+    description:
+      'Enables or disables a schedule, starting with its next scheduled time. Requires the right to manage workflows.',
   })
   setWorkflowScheduleEnabled(
     @Args('input', { type: () => SetWorkflowScheduleEnabledInput, description: 'The schedule.' })

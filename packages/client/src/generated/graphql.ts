@@ -390,13 +390,13 @@ export type MemberRole =
   /** Reads. */
   | 'VIEWER';
 
-/** What happens to slots that were missed by a minute or more. */
+/** What happens to scheduled times that were missed by a minute or more. */
 export type MissedSlots =
-  /** Each of the last 24 missed slots starts a job. */
+  /** Each of the last 24 missed scheduled times starts a job. */
   | 'ALL'
-  /** The latest missed slot starts one job. */
+  /** The latest missed scheduled time starts one job. */
   | 'ONCE'
-  /** Missed slots start no job. */
+  /** Missed scheduled times start no job. */
   | 'SKIP';
 
 /** The status of a node run. The list may grow. */
@@ -545,7 +545,7 @@ export type SaveChatScheduleInput = {
   readonly message?: string | null | undefined;
   /** Several messages, which each job adds to its thread. Set either this or `message`. */
   readonly messages?: ReadonlyArray<ChatMessageInput> | null | undefined;
-  /** What happens to missed slots. */
+  /** What happens to missed scheduled times. */
   readonly missed?: MissedSlots;
   /** The model, unless the agent has one. Absent: the default of the provider. */
   readonly model?: string | null | undefined;
@@ -617,7 +617,7 @@ export type SaveWorkflowScheduleInput = {
   readonly enabled?: boolean;
   /** The schedule. Absent: the one with `name`, or a new one. */
   readonly id?: string | null | undefined;
-  /** What happens to missed slots. */
+  /** What happens to missed scheduled times. */
   readonly missed?: MissedSlots;
   /** Its name, 1 to 100 characters, unique in the workspace. Without `id`, a repeated save replaces the schedule with this name. Absent: the name stays. Null: none. */
   readonly name?: string | null | undefined;
