@@ -34,7 +34,7 @@ export class ToolCallError {
 /** One call of a tool, from the ledger. */
 @ObjectType({
   implements: () => [Node],
-  description: 'One tool call requested by a model.',
+  description: 'One tool call of a model, a workflow node or an API client.',
 })
 export class ToolCall extends Node {
   @Field(() => ID, { description: 'The server id of the call.' })
