@@ -84,7 +84,7 @@ describe('slots for nodes (format §1)', () => {
 });
 
 describe('budgets (format §4.5)', () => {
-  it('starts no more nodes than granted, and asks once for more', () => {
+  it('starts no more nodes than the step limit, and reports the limit once', () => {
     const simulated = new Simulation(planOf(fanOut(4), { maxSteps: 3 })).start();
     simulated.settle('start', 'go');
     expect(simulated.working).toEqual(['n0', 'n1']);
@@ -97,18 +97,17 @@ describe('budgets (format §4.5)', () => {
     expect(simulated.run.steps).toBe(3);
   });
 
-  it('continues to the same end when more is granted', () => {
-    const simulated = new Simulation(planOf(fanOut(4), { maxSteps: 3 })).start().finish();
-    simulated.send({ type: 'granted', steps: 3 });
-    simulated.finish();
-    expect(simulated.result).toEqual(simulate(fanOut(4)).result);
+  it('continues to the same end when a later engine has a higher step limit', () => {
+    const first = new Simulation(planOf(fanOut(4), { maxSteps: 3 })).start().finish();
+    const again = new Simulation(planOf(fanOut(4), { maxSteps: 6 }), {}, first.rows()).start().finish();
+    expect(again.of('exhausted')).toEqual([]);
+    expect(again.result).toEqual(simulate(fanOut(4)).result);
   });
 
-  it('asks again when the additional steps are used up', () => {
-    const simulated = new Simulation(planOf(fanOut(4), { maxSteps: 2 })).start().finish();
-    simulated.send({ type: 'granted', steps: 2 });
-    simulated.finish();
-    expect(simulated.of('exhausted').map(({ maxSteps }) => maxSteps)).toEqual([2, 4]);
+  it('reports a higher step limit when it is used up, too', () => {
+    const first = new Simulation(planOf(fanOut(4), { maxSteps: 2 })).start().finish();
+    const again = new Simulation(planOf(fanOut(4), { maxSteps: 4 }), {}, first.rows()).start().finish();
+    expect(again.of('exhausted')).toEqual([{ type: 'exhausted', maxSteps: 4 }]);
   });
 
   it('starts no node while a budget of the runner is used up', () => {
@@ -117,8 +116,6 @@ describe('budgets (format §4.5)', () => {
     simulated.settle('n0', 'done');
     simulated.settle('n1', 'done');
     expect([simulated.working, simulated.run.resting]).toEqual([[], true]);
-    simulated.send({ type: 'granted' });
-    expect(simulated.working).toEqual(['join']);
   });
 
   it('ends as failed when the request for more is denied', () => {
@@ -164,7 +161,7 @@ describe('a cancelled run (format §13)', () => {
     const simulated = startedFanOut(1);
     simulated.send({ type: 'cancelled' });
     expect(simulated.send({ type: 'cancelled' })).toEqual([]);
-    expect(simulated.send({ type: 'granted', steps: 1 })).toEqual([]);
+    expect(simulated.send({ type: 'exhausted' })).toEqual([]);
     expect(simulated.run.resting).toBe(false);
   });
 });

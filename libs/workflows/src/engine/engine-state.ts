@@ -29,7 +29,7 @@ export class EngineState {
 
   constructor(
     private readonly rows: Rows,
-    private maxSteps: number | null,
+    private readonly maxSteps: number | null,
   ) {
     this.slots = new NodeSlots(LIMITS.nodesAtOnce, () => this.mayBegin());
   }
@@ -147,12 +147,6 @@ export class EngineState {
   end(result: RunResult): void {
     for (const row of this.rows.unfinished) this.emit({ type: 'store', run: cancelled(row) });
     this.emit({ type: 'end', result });
-  }
-
-  grant(steps: number): void {
-    if (this.maxSteps !== null) this.maxSteps += steps;
-    this.exhaustedSent = false;
-    this.slots.isPaused = false;
   }
 
   /** Halts the run if it reached its limit of node runs under an earlier lease and the worker crashed before it stored the failure. */

@@ -55,16 +55,14 @@ describe('a run after a crash (format §13)', () => {
     expect(revived(first).run.steps).toBe(first.run.steps);
   });
 
-  it('starts no node until a used-up budget of the runner is granted again', () => {
+  it('starts no node if a budget of the runner is used up at its start', () => {
     const again = new Simulation(fanOut(3).run.plan, {}, fanOut(3).rows());
     again.send({ type: 'exhausted' });
     again.start();
     expect([again.working, again.run.resting]).toEqual([[], true]);
-    again.send({ type: 'granted' });
-    expect(again.working).toEqual(['n0', 'n1', 'n2']);
   });
 
-  it('requests more steps again', () => {
+  it('reports a reached step limit again', () => {
     const first = new Simulation({ ...fanOut(3).run.plan, maxSteps: 2 }).start().finish();
     const again = revived(first);
     expect(again.commands).toEqual([{ type: 'exhausted', maxSteps: 2 }]);
@@ -140,7 +138,7 @@ describe('a run after a crash (format §13)', () => {
     expect(again.result).toEqual(first.finish().result);
   });
 
-  it('asks open questions again', () => {
+  it('requests the pending decision of a loop again', () => {
     const first = new Simulation(planOf(looping)).start();
     first.settle('start', 'go');
     expect(revived(first).of('decide')).toMatchObject([{ iteration: 1, current: 'go', outputs: [] }]);

@@ -16,7 +16,7 @@ export type RunCommand =
   /** Stop these node runs and ignore their reports. Their cancelled rows are stored next. */
   | { readonly type: 'cancel'; readonly keys: readonly NodeKey[] }
   | { readonly type: 'warn'; readonly key: NodeKey; readonly code: string; readonly text: string }
-  /** The step limit is reached and more nodes are ready. The runner reports `granted` or `stopped`. */
+  /** The step limit is reached and more nodes are ready. The runner reports `stopped`, or the job waits and a later engine has a higher limit. */
   | { readonly type: 'exhausted'; readonly maxSteps: number }
   /** The last command of a run. */
   | { readonly type: 'end'; readonly result: RunResult };

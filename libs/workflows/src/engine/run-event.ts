@@ -22,10 +22,8 @@ export type RunEvent =
   | { readonly type: 'waiting'; readonly key: NodeKey }
   /** The answer for a waiting node run has arrived, so it needs a slot again. */
   | { readonly type: 'resumed'; readonly key: NodeKey }
-  /** A budget of the runner is used up: no slot is assigned until more is granted. May come before the run is started. */
+  /** A budget of the runner is used up: this engine assigns no slot any more. May come before the run is started. */
   | { readonly type: 'exhausted' }
-  /** A budget was raised; `steps`: how many more nodes may be executed. */
-  | { readonly type: 'granted'; readonly steps?: number }
   /** The run ends as failed: the request for more was not granted. */
   | { readonly type: 'stopped'; readonly code: string; readonly message: string }
   | { readonly type: 'cancelled' };

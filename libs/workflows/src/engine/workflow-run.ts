@@ -98,9 +98,6 @@ export class WorkflowRun {
       case 'exhausted':
         this.state.slots.isPaused = true;
         return;
-      case 'granted':
-        this.state.grant(event.steps ?? 0);
-        return;
       case 'stopped':
         this.state.halt = { status: 'failed', code: event.code, message: event.message };
         return;
