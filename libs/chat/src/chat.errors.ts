@@ -25,7 +25,7 @@ export const callNotRetried = () =>
 export const handedOverNotRetried = () =>
   new AppError({
     code: 'conflict',
-    message: 'A job that hands calls over to its requester is not retried: send the request again',
+    message: 'A `/v1` job whose client runs its calls cannot be retried. Send the request again.',
     field: 'jobId',
   });
 

@@ -99,7 +99,7 @@ export class ModelCall implements Dispatcher.DispatchHandler {
     this.options.signal.removeEventListener('abort', this.onAbort);
     if (this.hasEnded || this.failure !== undefined) return;
     const leave = () => {
-      this.fail(new Error('The rest of the answer is not wanted.'));
+      this.fail(new Error('The rest of the response is discarded.'));
     };
     if (this.hasFinished) this.timer = this.options.clock.after(LINGER_MS, leave);
     else leave();
@@ -154,7 +154,7 @@ export class ModelCall implements Dispatcher.DispatchHandler {
     this.quietSince = this.options.clock.monotonic();
     if (this.mode !== 'failure' || this.waitingBytes <= MAX_FAILURE_BYTES) return;
     this.onResponseEnd();
-    controller.abort(new Error('The rest of the failure is not wanted.'));
+    controller.abort(new Error('The rest of the response is discarded.'));
   }
 
   private fail(error: Error): void {

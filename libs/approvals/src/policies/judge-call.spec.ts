@@ -81,7 +81,7 @@ describe('one policy', () => {
         { rules: [{ match: '*', when: 'arguments.absent == 1', action, decidableBy: 'approvers' }] },
       ]);
       expect(verdict).toMatchObject({ action: 'require_approval', decidableBy: 'approvers', rule: { index: 0 } });
-      expect(verdict.rule.reason).toContain('gives no answer');
+      expect(verdict.rule.reason).toContain('could not be evaluated');
     },
   );
 

@@ -97,7 +97,7 @@ function verdictOf(layer: Layer, question: CallQuestion): Verdict {
 type Answer = ReturnType<Condition>;
 const FAILED: Answer = { answer: 'failed', cpuMs: 0 };
 const TOO_SLOW: Answer = { answer: 'too_slow', cpuMs: 0 };
-const PROBLEMS = { failed: 'gives no answer for these arguments', too_slow: 'takes too long' } as const;
+const PROBLEMS = { failed: 'could not be evaluated for these arguments', too_slow: 'takes too long' } as const;
 
 function answerOf(when: string, question: CallQuestion): Answer {
   const { tool, arguments: args, agent, principal } = question;

@@ -130,7 +130,7 @@ export class JobStarter {
       // One request may have failed the batch: each is tried alone, so that each gets its own result.
       const alone = await Promise.allSettled(requests.map((request) => this.startTogether(workspaceId, [request])));
       return alone.map((result): StartResult => {
-        if (result.status === 'fulfilled') return result.value[0] ?? new Error('no answer');
+        if (result.status === 'fulfilled') return result.value[0] ?? new Error('the batch returned no result');
         return result.reason instanceof Error ? result.reason : new Error(String(result.reason));
       });
     }
