@@ -9,7 +9,7 @@ import { readEnvironment } from './src/environment.js';
 import { exitCodes } from './src/exit-code.js';
 import { assumeSize } from './src/terminal/assume-size.js';
 
-// Kept beside the compiled code, which only those who may change the code can write; a folder that is read-only stays without a cache.
+// Only users who can change the code can write to this folder. If it is read-only, no cache is used.
 enableCompileCache(fileURLToPath(new URL('../../.cache', import.meta.url)));
 
 // The reader has closed the pipe, as in `nightshift logs JOB | head`.

@@ -18,7 +18,7 @@ export interface Context {
   readonly dataDir: string | undefined;
   /** One value, one line, on standard output. */
   readonly emit: (value: object) => void;
-  /** Where the server is; nothing is asked yet. */
+  /** Resolves the URL and the credential; sends no request. */
   readonly connection: () => Promise<Connection>;
   /** Returns the same one each time. Throws without a credential. */
   readonly client: () => Promise<Nightshift>;

@@ -23,7 +23,7 @@ import type { Terminal } from './terminal.js';
 
 /** 128 + the number of the signal, by convention (POSIX shells). */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
-/** Time for a hurried stop to release its leases and to stop the embedded Postgres. The next process repairs the rest. */
+/** How long (ms) a stop after a second signal may take. After that the process exits and its leases expire. */
 const HURRIED_EXIT_MS = 1_500;
 /** Any interval works: the timer only keeps the process alive. */
 const KEEP_ALIVE_MS = 60_000;

@@ -80,7 +80,7 @@ async function compareTool({ client, tools }: ServerState, resource: Resource): 
   };
 }
 
-/** Fields that the file leaves out stay as they are: only those that it has are compared. */
+/** Compares only fields that the file contains; the server keeps the others. */
 async function compareAgent(state: ServerState, resource: Resource): Promise<Comparison> {
   const { value } = resource;
   const { toolApproval, limits } = value;

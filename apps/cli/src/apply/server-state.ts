@@ -42,7 +42,7 @@ export class ServerState {
 
   constructor(readonly client: Nightshift) {}
 
-  /** One spelling for a workflow, which has a server id and perhaps the id of its document. */
+  /** Returns the server id of a workflow named by its server id or `meta.id`. */
   async workflowRef(ref: string): Promise<string> {
     const found = (await this.workflows()).find(({ id, clientId }) => id === ref || clientId === ref);
     return found?.id ?? ref;

@@ -12,17 +12,17 @@ export interface Asked {
   readonly allowsEdit: boolean;
   readonly prompt: string | undefined;
   readonly schema: unknown;
-  /** Whether a person who does not decline has to fill it in. */
+  /** Whether an answer must contain data. */
   readonly isDataRequired: boolean;
-  /** What a question may be answered with, upper case; empty: anything. */
+  /** The allowed actions, in upper case; empty: any. */
   readonly actions: readonly string[];
-  /** A question's own answers. */
+  /** The options of the question. */
   readonly options: readonly AskedOption[];
-  /** A question about a node's output: that. */
+  /** The output that the question is about. */
   readonly output: string | undefined;
-  /** A wait for an event: which one. */
+  /** For `wait`: the name of the event. */
   readonly event: string | undefined;
-  /** What the node of a workflow that asks was given. */
+  /** The input of the node that opened the request. */
   readonly input: string | undefined;
 }
 

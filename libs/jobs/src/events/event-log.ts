@@ -75,8 +75,8 @@ interface Sealed {
 }
 
 /**
- * The one writer of this process: it commits the writes of all jobs of a tick together, in one statement (see `EventLogRepository`). It
- * publishes one hint per job after the commit.
+ * Commits the writes of running jobs: those of one tick in one statement (see `EventLogRepository`). Publishes one hint per job after the
+ * commit.
  */
 @Injectable()
 export class EventLog {
@@ -128,7 +128,7 @@ export class EventLog {
     this.telemetry.batchSize.observe(writes.length);
     const answers = await this.repository.commit(writes);
     return writes.map((write, i) => {
-      const answer = answers[i] ?? new Error('no answer');
+      const answer = answers[i] ?? new Error('the batch returned no result');
       return answer instanceof Error ? answer : { write, written: answer };
     });
   }

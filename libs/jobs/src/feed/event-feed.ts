@@ -16,6 +16,7 @@ export type FeedItem =
   | { readonly type: 'snapshot'; readonly snapshot: JobSnapshot; readonly reset: boolean }
   | { readonly type: 'events'; readonly events: readonly JobEvent[] };
 
+/** Which job a viewer follows, from where, and until when. */
 export interface FollowOptions {
   readonly workspaceId: string;
   readonly jobId: string;

@@ -102,7 +102,7 @@ export class JobRunner {
     this.keeper.find(jobId)?.abort(new JobCancelled(why));
   }
 
-  /** Call it when requests of the workspace have changed: reads the number of answers of its running jobs that wait for requests. */
+  /** After requests of the workspace changed: reads the settlement counts of its running jobs. */
   lookForAnswers(workspaceId: string): Promise<void> {
     return this.keeper.lookForAnswers(workspaceId);
   }

@@ -73,7 +73,7 @@ export class DeadLetters {
     await this.send(tx, { ...toDeadLetter(about, reason), message: null });
   }
 
-  /** Newest first. May return one letter more than `first`. `after` is a position. */
+  /** Newest first. May return one dead letter more than `first`. `after` is a position. */
   async list(workspaceId: string, { first, after }: PageRequest): Promise<StoredLetter[]> {
     const found = await this.queues.find(TOOL_QUEUES.dead, { key: workspaceId });
     const older = found.map(toStoredLetter).filter(({ place }) => after === undefined || place < after.toLowerCase());

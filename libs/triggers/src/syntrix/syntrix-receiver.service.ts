@@ -54,7 +54,7 @@ interface Verified {
 /** After one of these errors the sender may repeat the delivery. */
 const busy: ReadonlySet<string> = new Set(['thread_busy', 'job_limit_reached', 'rate_limited', 'start_in_flight']);
 const documentReadMs = 10_000;
-/** The highest `rateLimit` of a connection: one counter serves all of them. */
+/** Capacity of the shared counter: the highest `rateLimit` that a connection may have. */
 const highestRate = 10_000;
 
 /** Accepts deliveries of Syntrix databases: verifies them, and starts a job for those that ask for work. Never waits for a job. */

@@ -31,7 +31,7 @@ export interface GraphEdge {
 
 /** What runs again and again inside of a loop, or once for each item inside of a map. */
 export interface GraphBody {
-  /** Nodes whose innermost loop or map this is, in document order. Those of a loop inside of it are in that one's body. */
+  /** The nodes whose innermost loop or map is this one, in document order. Nodes of a nested loop belong to that loop. */
   readonly nodeIds: readonly string[];
   /** The loop's own edges into it. */
   readonly entries: readonly GraphEdge[];

@@ -18,7 +18,7 @@ export const LIMITS = {
   idLength: 200,
   /** UTF-16 units of the name of a node or a branch: each of their runs repeats it. */
   labelLength: 1_000,
-  /** UTF-16 units of each part of what a node asks people with, as JSON: each request holds it. */
+  /** Maximum UTF-16 units of each field of a question, as JSON. Each request stores a copy. */
   questionLength: 65_536,
   /** UTF-16 units of all expressions of a document, repetitions in patterns written out: compiling 50,000 takes up to 0.3 s. */
   expressionsSize: 50_000,

@@ -17,7 +17,7 @@ export function publishedByNode({ published }: Pick<RunState, 'published'>): Pub
 export interface BranchFacts {
   readonly state: RunState;
   readonly published: PublishedByNode;
-  /** The graph of the workflow itself; null: all labels were published. */
+  /** The graph of the workflow itself, for labels that were not published; null: all labels were published. */
   readonly graph: WorkflowGraph | null;
   readonly callsOf: (run: ShownRun, branch: string) => readonly ToolCallItem[];
 }

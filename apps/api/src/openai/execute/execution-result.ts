@@ -140,7 +140,7 @@ function failed(reason: string): ExecutionEnd {
   return { type: 'failed', error: executionFailed(reason) };
 }
 
-/** The time in a message of the ledger, which is written for a model and ends with the time. */
+/** Extracts the timeout (`after 500ms`) from the stored error message. */
 function timeOf(message = ''): string {
   const time = /after \d+ms$/.exec(message)?.[0];
   return time === undefined ? message : `timed out ${time}`;
