@@ -160,7 +160,7 @@ describe('racing answers', () => {
     expect(jobs.map(letters)).toEqual(jobs.map(() => 1));
   });
 
-  it('decide once against a concurrent stop, and the later request gets a conflict', async () => {
+  it('settle the request once when a cancel is concurrent; the later caller gets a conflict', async () => {
     const stopOf = ({ jobId }: Viewer) => decider.call(`/api/jobs/${jobId}/abort`, {});
     type Race = (job: Viewer, one: Asked) => Promise<readonly [answer: DecisionReply, stop: DecisionReply]>;
     const answerFirst: Race = async (job, one) => {

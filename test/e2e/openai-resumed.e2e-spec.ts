@@ -84,7 +84,7 @@ describe.each([
     expect((await stage.client.ask(body(messages), named(id))).json).toEqual(third.json);
   });
 
-  it('resumes when it was cancelled', async () => {
+  it('starts a new response from stored results after a cancel', async () => {
     const id = `${prefix}cancel`;
     const messages = await paused(id, named(id));
     const before = createGate();

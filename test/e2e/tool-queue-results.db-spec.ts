@@ -257,7 +257,7 @@ describe('results of isolated calls', () => {
     const storedFiles = () =>
       database.postgres.readInWorkspace(queue.workspaceId, { text: 'SELECT hash FROM stored_file' });
 
-    it('stores no file if its result does not count', async () => {
+    it('stores no file of a rejected result', async () => {
       const restarted = await queue.sendOne('idempotent');
       await lose(restarted);
       await claim(restarted);

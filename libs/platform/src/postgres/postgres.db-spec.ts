@@ -99,7 +99,7 @@ describe('the pools', () => {
     await postgres.close();
   });
 
-  it('limit statements, locks and idle transactions', async () => {
+  it('set timeouts for statements, locks and idle transactions', async () => {
     const { rows } = await database.postgres.api.query(`SELECT name, setting FROM pg_settings
       WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout') ORDER BY name`);
     expect(rows).toEqual([

@@ -85,7 +85,7 @@ describe('a failed node that stops the run (format §11, §13)', () => {
 });
 
 describe('a failed node from which the run continues (format §11)', () => {
-  it('hands on nothing in mode continue, along all edges but those of errors', () => {
+  it('passes an empty text along every edge except `error` edges in mode continue', () => {
     const edges = ['a -> x', 'a:error -> y', 'a:rejected -> b'];
     const simulated = simulate(graphWith('continue', edges), failsAtA);
     expect(simulated.result).toMatchObject({ status: 'completed', executionOrder: ['start', 'a', 'x', 'b'] });
