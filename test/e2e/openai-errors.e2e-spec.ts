@@ -37,6 +37,15 @@ describe('errors of /v1 requests', () => {
     expect([reply.status, reply.json]).toEqual([401, error('Invalid API key', null, 'invalid_api_key')]);
   });
 
+  it('returns 403 for a key that may start jobs and not read them, and starts none', async () => {
+    const { key } = await stage.test.people.keyOf(stage.owner.principal, ['write']);
+    const jobs = () => stage.test.platform.prisma.asWorker((client) => client.job.count());
+    const before = await jobs();
+    const reply = await completionsClient(stage.test.url, key).ask(plain('hi'));
+    expect([reply.status, reply.json]).toMatchObject([403, { error: { message: expect.stringContaining('"read"') } }]);
+    expect(await jobs()).toBe(before);
+  });
+
   it('gets the response for an empty body also when the body is chunked', async () => {
     const headers = {
       ...{ Authorization: `Bearer ${stage.owner.key}`, 'Content-Type': 'application/json' },

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 
-import type { MemberPrincipal } from '#auth';
+import { abilityOf, type MemberPrincipal } from '#auth';
 import { PrincipalGuard } from '#auth/api';
 import { AppError } from '#platform';
 
@@ -18,6 +18,8 @@ export class OpenAiPrincipalGuard extends PrincipalGuard {
       throw unauthorized('Missing or invalid Authorization header');
     const principal = await this.authenticated(authorization);
     if (principal.kind !== 'key') throw invalidKey();
+    // Every response under `/v1` shows what was read.
+    if (!abilityOf(principal).can('read', 'Job')) throw scopeMissing();
     return principal;
   }
 
@@ -30,6 +32,10 @@ export class OpenAiPrincipalGuard extends PrincipalGuard {
       throw error instanceof AppError && codes.includes(error.code) ? invalidKey() : error;
     }
   }
+}
+
+function scopeMissing(): AppError {
+  return new AppError({ code: 'forbidden', message: 'This API key needs the scope "read" to get responses' });
 }
 
 /** Unknown, revoked and expired keys look the same. */
