@@ -1,7 +1,9 @@
 import { expect, it, jest } from '@jest/globals';
 
 import { CancelRequested, JobCancelled } from '#jobs';
+import { DatabaseUnavailable } from '#platform';
 
+import { NodeFailure } from '../engine/node-executor.js';
 import type { NodeRunRow } from '../engine/node-run.js';
 import type { LeaseContext } from './lease-context.js';
 import { PluginRun } from './plugin-run.js';
@@ -31,6 +33,32 @@ it.each(['once', 'idempotent'])(
     expect(code).not.toHaveBeenCalled();
   },
 );
+
+it.each([
+  ['releases the job', 'idempotent', DatabaseUnavailable],
+  ['fails the node', 'once', NodeFailure],
+])('a lost database %s while the code of an %s plugin node runs', async (_, effect, kind) => {
+  const { signal } = new AbortController();
+  const code = () => Promise.reject(new DatabaseUnavailable(new Error('ECONNREFUSED')));
+  const node = { type: 'pay', effect, parse: () => Promise.resolve({}), definition: { run: code } };
+  const scope = {
+    run: {
+      job: { jobId: 'j', workspaceId: 'w', format: 1 },
+      ...{ signal, activity: { track: (work: unknown) => work } },
+      ...{ assertValid: () => undefined, commitUnlessCancelled: () => Promise.resolve() },
+    },
+    services: {
+      plugins: { find: () => node },
+      contexts: { userIdOf: () => Promise.resolve(null), servicesFor: () => ({ files: {} }) },
+      redactor: { of: () => ({ redact: (text: string) => text }) },
+    },
+    facts: new RunFacts(() => 0),
+  };
+  const row = { ordinal: 1, nodeId: 'n', status: 'running', input: '', extra: {}, path: [], iteration: [] };
+  // An attempt reads no more of these than this.
+  const run = new PluginRun(scope as unknown as LeaseContext, row as unknown as NodeRunRow);
+  await expect(run.run('pay', { given: {}, signal })).rejects.toBeInstanceOf(kind);
+});
 
 it('ends with the reason of its signal while a schema parses the data and never finishes', async () => {
   const controller = new AbortController();

@@ -1,7 +1,15 @@
 import type { NodeContext } from '@nightshift/plugin';
 
 import { CallProgress, unlessCancelled } from '#chat';
-import { AppError, crashpoint, defined, systemClock, toStorableText, unlessAborted } from '#platform';
+import {
+  AppError,
+  crashpoint,
+  DatabaseUnavailable,
+  defined,
+  systemClock,
+  toStorableText,
+  unlessAborted,
+} from '#platform';
 import { storeArtifacts } from '#tools';
 
 import type { JsonObject } from '../definition/json.js';
@@ -124,6 +132,8 @@ export class PluginRun {
       return await this.scope.run.activity.track(unlessAborted(signal, work));
     } catch (error) {
       signal.throwIfAborted();
+      // A service of its context needed the database. The job is released, and the node runs again.
+      if (error instanceof DatabaseUnavailable && node.effect !== 'once') throw error;
       throw this.toFailure(error);
     } finally {
       progress.close();
