@@ -45,7 +45,7 @@ function standardError(): LogDestination {
     flushSync,
     write: (line) => {
       if (waiting === '') setImmediate(flushSync);
-      if (waiting.length + line.length > maxWaitingCharacters) flushSync(); // a line that is too long is lost alone
+      if (waiting.length + line.length > maxWaitingCharacters) flushSync(); // so that a line that is too long is lost alone
       waiting += line;
       if (waiting.length >= maxWaitingCharacters) flushSync();
     },

@@ -40,7 +40,7 @@ async function answerTo(context: ContextOf<'http'>): ReturnType<ContextOf<'http'
     });
   } catch (error) {
     signal.throwIfAborted();
-    // A transient failure of the database happens before the request is sent; it releases the job.
+    // The database is used only before the request is sent, so a transient failure of it releases the job.
     if (isRepeatable(method) || isTransient(error)) throw error;
     // It is unknown whether the request arrived, so it is not sent again.
     const { message, code } = toNodeError(error, node.id);

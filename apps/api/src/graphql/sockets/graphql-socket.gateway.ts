@@ -312,7 +312,7 @@ export class PendingSockets {
   }
 }
 
-/** graphql-ws rejects so for a message that only a server sends. */
+/** The error of graphql-ws for a message that only a server may send. */
 function isUnexpectedMessage(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('Unexpected message of type');
 }
