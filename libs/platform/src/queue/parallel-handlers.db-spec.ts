@@ -182,7 +182,7 @@ describe('ParallelHandlers', () => {
     expect(left).toMatchObject([{ state: 'created' }]);
   });
 
-  it('reaches a group behind 60 full groups although messages of another group end each search', async () => {
+  it('reaches a group behind 30 full groups although messages of another group end each search', async () => {
     const [free, ticks] = [newId(), new Set<string>()];
     const tick = async () => {
       const deliveryId = newId();
@@ -191,7 +191,7 @@ describe('ParallelHandlers', () => {
       await queues.send(null, 'webhook.deliver', [{ data, group: { id: 'tick' }, priority: 1 }]);
     };
     const clock = new ManualClock();
-    for (let n = 0; n < 60; n++) await send(`full-${n}`, [newId()]);
+    for (let n = 0; n < 30; n++) await send(`full-${n}`, [newId()]);
     await send('free', [free]);
     await tick();
     const options = { queue: 'webhook.deliver', slots: 3, groupConcurrency: { default: 10 } } as const;
@@ -200,7 +200,7 @@ describe('ParallelHandlers', () => {
     handlers = new ParallelHandlers<'webhook.deliver'>(queues, { ...options, acquire }, async ({ data }) => {
       if (data.deliveryId === free) ended.push(free);
       else if (!isOver && ended.length === 0) {
-        clock.advance(500);
+        clock.advance(100);
         await tick();
       }
       return 'completed';
