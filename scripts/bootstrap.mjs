@@ -185,7 +185,7 @@ async function build() {
 
 function compilePackage(folder) {
   const project = at(folder, 'tsconfig.build.json');
-  return run(pinnedNode, [at('node_modules', 'typescript', 'bin', 'tsc'), '-p', project, '--pretty', 'false']);
+  return run(pinnedNode, [at('node_modules', 'typescript-7', 'bin', 'tsc'), '-p', project, '--pretty', 'false']);
 }
 
 function run(command, args, env = process.env) {

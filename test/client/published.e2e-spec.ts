@@ -47,7 +47,7 @@ async function install(): Promise<void> {
   mkdirSync(copy);
   for (const name of ['package.json', 'README.md', 'src'])
     cpSync(join(source, name), join(copy, name), { recursive: true });
-  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const tsc = join(root, 'node_modules', 'typescript-7', 'bin', 'tsc');
   const outDir = ['--outDir', join(copy, 'dist'), '--incremental', 'false', '--tsBuildInfoFile', 'null'];
   await run(process.execPath, [tsc, '-p', join(source, 'tsconfig.build.json'), ...outDir]);
   const { stdout } = await run('npm', ['pack', '--json', '--dry-run'], { cwd: copy });
@@ -111,7 +111,7 @@ describe('published client package', () => {
     expect(JSON.stringify(model.requests.at(-1)?.json['messages'])).toContain('Total due: 42 EUR');
   });
 
-  it.each(['typescript', 'typescript-5.9'])('checks and runs the typed example with %s', async (version) => {
+  it.each(['typescript-7', 'typescript', 'typescript-5.9'])('checks and runs the typed example with %s', async (version) => {
     const [file, script] = [join(project, 'typed-tool.ts'), readme('typed-tool')];
     writeFileSync(file, script);
     const options = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2023,dom'];
@@ -159,7 +159,7 @@ describe('published client package', () => {
     expect(await count()).toBe(before);
   });
 
-  it.each(['typescript', 'typescript-5.9'])('type-checks in a strict project with %s', async (version) => {
+  it.each(['typescript-7', 'typescript', 'typescript-5.9'])('type-checks in a strict project with %s', async (version) => {
     const script = `import { clientTool, createNightshift, type FromJsonSchema, type JobEventOf, NightshiftError } from '@nightshift/client';
       import { z } from 'zod';
       import { ToolsDocument } from '@nightshift/client/operations';

@@ -72,7 +72,7 @@ async function install(): Promise<void> {
     readonly packages: Readonly<Record<string, { readonly dev?: true; readonly devOptional?: true }>>;
   }; // npm writes it so
   for (const [path, { dev, devOptional }] of Object.entries(lock.packages)) {
-    const isOwn = ['typescript', '@types/node', 'undici-types'].some((name) => path === `node_modules/${name}`);
+    const isOwn = ['@types/node', 'undici-types'].some((name) => path === `node_modules/${name}`);
     const isNested = !/^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path);
     if (isNested || ((dev ?? devOptional) && !isOwn) || !existsSync(path) || existsSync(join(folder, path))) continue;
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -81,6 +81,7 @@ async function install(): Promise<void> {
       cpSync(path, join(folder, path), { recursive: true, filter: (file) => !lstatSync(file).isSymbolicLink() });
     else symlinkSync(join(root, path), join(folder, path));
   }
+  symlinkSync(join(root, 'node_modules', 'typescript-7'), join(modules, 'typescript'));
   symlinkSync('../nightshift/apps/cli/nightshift.mjs', join(modules, '.bin', 'nightshift'));
   symlinkSync('../typescript/bin/tsc', join(modules, '.bin', 'tsc'));
   symlinkSync(join(root, 'node_modules', '.bin', 'node'), join(modules, '.bin', 'node'));

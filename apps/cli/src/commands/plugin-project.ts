@@ -40,7 +40,7 @@ function manifestOf(name: string, specs: ProjectOptions['specs']) {
       start: 'PLUGINS=. nightshift serve',
     },
     dependencies: { '@nightshift/plugin': plugin, zod: '^4.2.0' },
-    devDependencies: { '@types/node': '^24.0.0', ...server, typescript: '^6.0.0' },
+    devDependencies: { '@types/node': '^24.0.0', ...server, typescript: '^7.0.0' },
     allowScripts: installScripts,
     scarfSettings: { enabled: false },
   };
