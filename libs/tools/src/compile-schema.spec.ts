@@ -26,6 +26,12 @@ describe('compileSchema', () => {
     expect(() => compileSchema(object({ a: { $ref: 'http://127.0.0.1:1/schema.json' } }))).toThrow('cannot be used');
   });
 
+  it('says that a chain of references is too long to compile', () => {
+    const links = Array.from({ length: 500 }, (_, n) => [`p${n}`, { items: { $ref: `#/$defs/p${n + 1}` } }] as const);
+    const $defs = Object.fromEntries([...links, ['p500', { type: 'string' }]]);
+    expect(() => compileSchema({ $defs, $ref: '#/$defs/p0' })).toThrow('its references are nested too deep');
+  });
+
   it('fails for a schema that refers to itself without end', () => {
     const schema = { $ref: '#' };
     let problems: readonly string[] = [];

@@ -71,6 +71,8 @@ function compile(schema: JsonSchema, length: number): SchemaCheck {
     assertDialect(schema);
     validate = schemaCompiler(schema, budget).compile(rest);
   } catch (error) {
+    // ajv compiles a chain of references by recursion.
+    if (error instanceof RangeError) throw invalidSchema('its references are nested too deep');
     throw invalidSchema(error instanceof Error ? error.message : 'it does not compile');
   }
   // References multiply the cost of a small schema for a small value. Without them, the cost is linear in the schema, the value and the
