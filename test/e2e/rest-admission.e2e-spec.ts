@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { get } from 'node:http';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
@@ -297,10 +296,11 @@ describe('REST viewer that stops reading', () => {
     expect(test.api.app.get(EventFeed).tails).toBe(0);
     slow.resume();
     expect(await slow.over).toBe(false);
-    // What it has is a proper beginning, so that it can come back.
-    const seqs = slow.frames.filter(({ id }) => id !== undefined).map(({ id }) => Number(id));
-    expect(seqs.length).toBeGreaterThan(0);
-    expect(seqs).toEqual(seqs.map((_, i) => (seqs[0] ?? 0) + i));
+    // What it has is a proper beginning, so that it can come back. A viewer that is far behind gets a snapshot instead of the events before it.
+    const numbered = slow.frames.filter(({ id }) => id !== undefined);
+    expect(numbered.length).toBeGreaterThan(0);
+    const follows = (i: number) => Number(numbered[i]?.id) === Number(numbered[i - 1]?.id) + 1;
+    expect(numbered.filter(({ event }, i) => i > 0 && event !== 'snapshot' && !follows(i))).toEqual([]);
   });
 });
 
@@ -353,14 +353,12 @@ describe('REST responses', () => {
     expect(reply.headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  it('return a plain error for a path that cannot be decoded', async () => {
-    const status = await new Promise((resolve) => {
-      get(`${shared.url}/api/jobs/%FF/status`, (response) => {
-        response.resume();
-        resolve(response.statusCode);
-      });
-    });
-    expect(status).toBe(400);
+  it('say that a path cannot be decoded', async () => {
+    for (const path of ['/api/jobs/%FF/status', '/hooks/%FF', '/api/files/%FF'])
+      expect([path, await shared.call('GET', path)]).toMatchObject([
+        path,
+        { status: 400, body: { error: 'The path of the URL cannot be decoded', code: 'bad_request' } },
+      ]);
   });
 
   it('carry Retry-After during a database outage and no internal error text', async () => {

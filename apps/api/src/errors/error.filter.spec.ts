@@ -63,7 +63,12 @@ describe('toErrorReply', () => {
 
   it.each([
     [new HttpException('request entity too large', 413), 413, 'too_large', 'Request body exceeds 1000 bytes'],
-    [new HttpException('Unexpected token } in JSON', 400), 400, 'bad_request', 'Invalid request body'],
+    [
+      new HttpException(`Failed to decode param '%FF'`, 400),
+      400,
+      'bad_request',
+      'The path of the URL cannot be decoded',
+    ],
     [new NotFoundException('Cannot GET /secret'), 404, 'not_found', 'Not found'],
     [new HttpException('encoding', 415), 415, 'unsupported_media_type', 'Unsupported encoding of the request body'],
   ])('gives a refusal of the framework its own code and message', (thrown, ...expected) => {

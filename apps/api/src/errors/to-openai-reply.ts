@@ -90,10 +90,13 @@ export function serverBusy(retryAfterSeconds: number = defaultRetryAfterSeconds)
 }
 
 /** Some SDKs call `/v1/responses` by default. */
+/** Such as `/%ff`: the bytes that it encodes are not UTF-8. */
+export const INVALID_PATH = 'The path of the URL cannot be decoded';
+
 const UNKNOWN_URL =
   'Unknown request URL. There are POST /v1/chat/completions, GET /v1/models and POST /v1/tools/execute, and no Responses API';
 
-/** Maps the rejections that Express and Nest throw themselves: a body that is too large or not JSON, an unknown route. */
+/** Maps the rejections that Express and Nest throw themselves: an unknown route, or a path that cannot be decoded. Bodies are read by `readBody`. */
 function fromFramework(exception: HttpException, maxBodyBytes: number): OpenAiError | null {
   const status = exception.getStatus();
   switch (status) {
@@ -110,6 +113,6 @@ function fromFramework(exception: HttpException, maxBodyBytes: number): OpenAiEr
     case 415:
       return new OpenAiError({ status, message: 'Unsupported encoding of the request body' });
     default:
-      return status >= 400 && status < 500 ? new OpenAiError({ status: 400, message: 'Invalid request body' }) : null;
+      return status >= 400 && status < 500 ? new OpenAiError({ status: 400, message: INVALID_PATH }) : null;
   }
 }
