@@ -28,7 +28,7 @@ describe('compileSchema', () => {
 
   it('says that a chain of references is too long to compile', () => {
     const links = Array.from({ length: 500 }, (_, n) => [`p${n}`, { items: { $ref: `#/$defs/p${n + 1}` } }] as const);
-    const $defs = Object.fromEntries([...links, ['p500', { type: 'string' }]]);
+    const $defs: Record<string, unknown> = Object.fromEntries<unknown>([...links, ['p500', { type: 'string' }]]);
     expect(() => compileSchema({ $defs, $ref: '#/$defs/p0' })).toThrow('its references are nested too deep');
   });
 
