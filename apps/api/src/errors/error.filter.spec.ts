@@ -69,6 +69,7 @@ describe('toErrorReply', () => {
       'bad_request',
       'The path of the URL cannot be decoded',
     ],
+    [new HttpException('Range Not Satisfiable', 416), 400, 'bad_request', 'Invalid request'],
     [new NotFoundException('Cannot GET /secret'), 404, 'not_found', 'Not found'],
     [new HttpException('encoding', 415), 415, 'unsupported_media_type', 'Unsupported encoding of the request body'],
   ])('gives a refusal of the framework its own code and message', (thrown, ...expected) => {

@@ -6,7 +6,7 @@ import { errorRowOf, isExpected, tooLarge } from '#platform/api';
 
 import { RefusalDelay } from '../refusals/refusal-delay.js';
 import { requestIdOf } from './request-id.js';
-import { INVALID_PATH, isOpenAiPath, toOpenAiReply } from './to-openai-reply.js';
+import { isOpenAiPath, reasonOf, toOpenAiReply } from './to-openai-reply.js';
 
 /** Writes every error of the REST endpoints in one shape. GraphQL errors pass through: Apollo and graphql-ws format their own. */
 @Catch()
@@ -96,7 +96,7 @@ function publicDetails({ details }: AppError): Record<string, Storable> {
   return Object.fromEntries(Object.entries(details).map(([name, value]) => [name, toStorable(value)]));
 }
 
-/** Maps the rejections that Express and Nest throw themselves: an unknown route, or a path that cannot be decoded. Bodies are read by `readBody`. */
+/** Maps the rejections that Express and Nest throw themselves, such as an unknown route or a path that cannot be decoded. */
 function fromFramework(exception: HttpException, maxBodyBytes: number): AppError | HttpException {
   const status = exception.getStatus();
   switch (status) {
@@ -109,6 +109,8 @@ function fromFramework(exception: HttpException, maxBodyBytes: number): AppError
     case 415:
       return new AppError({ code: 'unsupported_media_type', message: 'Unsupported encoding of the request body' });
     default:
-      return status >= 400 && status < 500 ? new AppError({ code: 'bad_request', message: INVALID_PATH }) : exception;
+      return status >= 400 && status < 500
+        ? new AppError({ code: 'bad_request', message: reasonOf(exception) })
+        : exception;
   }
 }

@@ -89,14 +89,17 @@ export function serverBusy(retryAfterSeconds: number = defaultRetryAfterSeconds)
   return new OpenAiError({ status: 503, message, code: 'server_busy', retryAfterSeconds });
 }
 
-/** Some SDKs call `/v1/responses` by default. */
-/** Such as `/%ff`: the bytes that it encodes are not UTF-8. */
-export const INVALID_PATH = 'The path of the URL cannot be decoded';
+/** The reason for a 4xx of Express or Nest that has no code of its own, such as a condition (`If-Match`) that a file does not meet. */
+export function reasonOf({ message }: HttpException): string {
+  // Express's text for a path such as `/%ff`, whose bytes are not UTF-8.
+  return message.startsWith('Failed to decode param') ? 'The path of the URL cannot be decoded' : 'Invalid request';
+}
 
+/** Some SDKs call `/v1/responses` by default. */
 const UNKNOWN_URL =
   'Unknown request URL. There are POST /v1/chat/completions, GET /v1/models and POST /v1/tools/execute, and no Responses API';
 
-/** Maps the rejections that Express and Nest throw themselves: an unknown route, or a path that cannot be decoded. Bodies are read by `readBody`. */
+/** Maps the rejections that Express and Nest throw themselves, such as an unknown route or a path that cannot be decoded. */
 function fromFramework(exception: HttpException, maxBodyBytes: number): OpenAiError | null {
   const status = exception.getStatus();
   switch (status) {
@@ -113,6 +116,6 @@ function fromFramework(exception: HttpException, maxBodyBytes: number): OpenAiEr
     case 415:
       return new OpenAiError({ status, message: 'Unsupported encoding of the request body' });
     default:
-      return status >= 400 && status < 500 ? new OpenAiError({ status: 400, message: INVALID_PATH }) : null;
+      return status >= 400 && status < 500 ? new OpenAiError({ status: 400, message: reasonOf(exception) }) : null;
   }
 }
