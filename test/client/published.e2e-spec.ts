@@ -13,6 +13,8 @@ import { documentExample } from '../harness/document-example.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 
+/** Packages of TypeScript 7, 6 and 5.9. */
+const compilers = ['typescript-7', 'typescript', 'typescript-5.9'];
 const run = promisify(execFile);
 const root = process.cwd();
 const source = join(root, 'packages', 'client');
@@ -111,24 +113,21 @@ describe('published client package', () => {
     expect(JSON.stringify(model.requests.at(-1)?.json['messages'])).toContain('Total due: 42 EUR');
   });
 
-  it.each(['typescript-7', 'typescript', 'typescript-5.9'])(
-    'checks and runs the typed example with %s',
-    async (version) => {
-      const [file, script] = [join(project, 'typed-tool.ts'), readme('typed-tool')];
-      writeFileSync(file, script);
-      const options = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2023,dom'];
-      const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules', '@types')];
-      const tsc = join(root, 'node_modules', version, 'bin', 'tsc');
-      const checked = await run(process.execPath, [tsc, ...options, ...types, file], { cwd: project }).catch(
-        (error: unknown) => error as { stdout: string }, // of execFile
-      );
-      expect(checked.stdout).toBe('');
-      const call = { id: 'c1', name: 'count_words', arguments: '{"text":"to be or not to be"}' };
-      model.enqueue(toolCallReply([call]), textReply(['Six.']));
-      expect(await inProject(process.execPath, readFileSync(join(project, 'typed-tool.js'), 'utf8'))).toBe('Six.\n');
-      expect(JSON.stringify(model.requests.at(-1)?.json['messages'])).toContain('{\\"words\\":6}');
-    },
-  );
+  it.each(compilers)('checks and runs the typed example with %s', async (version) => {
+    const [file, script] = [join(project, 'typed-tool.ts'), readme('typed-tool')];
+    writeFileSync(file, script);
+    const options = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2023,dom'];
+    const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules', '@types')];
+    const tsc = join(root, 'node_modules', version, 'bin', 'tsc');
+    const checked = await run(process.execPath, [tsc, ...options, ...types, file], { cwd: project }).catch(
+      (error: unknown) => error as { stdout: string }, // of execFile
+    );
+    expect(checked.stdout).toBe('');
+    const call = { id: 'c1', name: 'count_words', arguments: '{"text":"to be or not to be"}' };
+    model.enqueue(toolCallReply([call]), textReply(['Six.']));
+    expect(await inProject(process.execPath, readFileSync(join(project, 'typed-tool.js'), 'utf8'))).toBe('Six.\n');
+    expect(JSON.stringify(model.requests.at(-1)?.json['messages'])).toContain('{\\"words\\":6}');
+  });
 
   it('runs the example of notifications', async () => {
     // Another user, because a job of an earlier test whose client followed late may have notified its requester.
@@ -162,10 +161,8 @@ describe('published client package', () => {
     expect(await count()).toBe(before);
   });
 
-  it.each(['typescript-7', 'typescript', 'typescript-5.9'])(
-    'type-checks in a strict project with %s',
-    async (version) => {
-      const script = `import { clientTool, createNightshift, type FromJsonSchema, type JobEventOf, NightshiftError } from '@nightshift/client';
+  it.each(compilers)('type-checks in a strict project with %s', async (version) => {
+    const script = `import { clientTool, createNightshift, type FromJsonSchema, type JobEventOf, NightshiftError } from '@nightshift/client';
       import { z } from 'zod';
       import { ToolsDocument } from '@nightshift/client/operations';
       const nightshift = createNightshift({ url: 'http://127.0.0.1', getToken: () => 'token' });
@@ -215,18 +212,17 @@ describe('published client package', () => {
       // @ts-expect-error no such variable
       void nightshift.query(ToolsDocument, { first: 1 });
       export const isLater = (error: unknown) => error instanceof NightshiftError && error.retryable;`;
-      writeFileSync(join(project, 'types.mts'), script);
-      const tsc = join(root, 'node_modules', version, 'bin', 'tsc');
-      const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true };
-      const lib = ['es2023', 'dom', 'dom.asynciterable'];
-      const compilerOptions = { ...strict, module: 'nodenext', target: 'es2022', lib, types: [] };
-      writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['types.mts'] }));
-      const { stdout } = await run(process.execPath, [tsc, '-p', project]).catch(
-        (error: unknown) => error as { stdout: string },
-      ); // of execFile
-      expect(stdout).toBe('');
-    },
-  );
+    writeFileSync(join(project, 'types.mts'), script);
+    const tsc = join(root, 'node_modules', version, 'bin', 'tsc');
+    const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true };
+    const lib = ['es2023', 'dom', 'dom.asynciterable'];
+    const compilerOptions = { ...strict, module: 'nodenext', target: 'es2022', lib, types: [] };
+    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['types.mts'] }));
+    const { stdout } = await run(process.execPath, [tsc, '-p', project]).catch(
+      (error: unknown) => error as { stdout: string },
+    ); // of execFile
+    expect(stdout).toBe('');
+  });
 
   (chromiumPath === undefined ? it.skip : it)('runs in a browser as it is', async () => {
     model.enqueue(

@@ -13,7 +13,8 @@ import { FreedCapacity } from './freed-capacity.js';
 
 const done: JobOutcome = { status: 'completed', reason: 'stop' };
 
-const aborted = (signal: AbortSignal): Promise<never> =>
+/** Rejects when `signal` aborts. */
+const untilAborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     signal.addEventListener('abort', () => {
       reject(new Error('the worker stops'));
@@ -41,8 +42,8 @@ describe('RunningCaps', () => {
   const open = async (count: number, run: (run: JobRun) => Promise<JobOutcome>, env: Record<string, string> = {}) => {
     for (let i = 0; i < count; i++) {
       const process = await openTestJobs(database, { LEASE_MS: '600000', BUS: 'postgres', ...env });
-      // A failed test leaves gates closed: its jobs end with their worker.
-      process.handle((jobRun) => Promise.race([run(jobRun), aborted(jobRun.signal)]));
+      // If a test fails before it resolves its jobs, they end when their worker stops.
+      process.handle((jobRun) => Promise.race([run(jobRun), untilAborted(jobRun.signal)]));
       processes.push(process);
       process.app.get(Worker).start();
     }
@@ -118,7 +119,7 @@ describe('RunningCaps', () => {
     expect([most, mostOfUser]).toEqual([3, 2]);
   });
 
-  it("runs the first job of a user before the rest of another user's queue", async () => {
+  it("runs the first job of a user before most of another user's queue", async () => {
     const workspaceId = await workspace(2, 2);
     const [busy, late] = [newId(), newId()];
     const gates = new Map<string, PromiseWithResolvers<JobOutcome>>();
@@ -138,7 +139,7 @@ describe('RunningCaps', () => {
     }
     for (const gate of gates.values()) gate.resolve(done);
     await allEnded(workspaceId, 21);
-    // A claim for an earlier hint of a queued job starts that job if another one has just ended. In the order of their starts, it would be the last.
+    // A few queued jobs may start first, because a claim for an earlier hint ignores the turns. By age alone, this job would be the last of 21.
     expect(order.indexOf(late)).toBeLessThan(10);
   });
 
