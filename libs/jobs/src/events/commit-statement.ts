@@ -110,8 +110,9 @@ up AS (
    WHERE j.workspace_id = m.workspace_id AND j.id = m.job_id AND j.lease_epoch = m.epoch AND j.status = 'running'
   RETURNING j.workspace_id, j.id, j.lease_epoch, j.thread_id, j.created_by, j.last_seq - m.event_count AS base, m.write_index),
 logged AS (
-  INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, events, at)
-  SELECT up.workspace_id, up.id, up.base + e.last_event, up.lease_epoch, e.attempt, e.type, e.body, e.events, clock_timestamp()
+  INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, body_bytes, events, at)
+  SELECT up.workspace_id, up.id, up.base + e.last_event, up.lease_epoch, e.attempt, e.type, e.body,
+         octet_length(e.body::text), e.events, clock_timestamp()
     FROM unnest($3::int[], $4::int[], $5::int[], $6::text[], $7::jsonb[], $8::int[])
       AS e(write_index, last_event, attempt, type, body, events) JOIN up USING (write_index)`;
 

@@ -8,11 +8,8 @@ import { EventLogRepository } from '../events/event-log.repository.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import { EventFeed } from './event-feed.js';
 
-/** Cannot be compressed. */
-const warning = (bytes: number): NewJobEvent => ({
-  type: 'warning',
-  body: { code: 'NOISE', text: randomBytes(bytes).toString('base64') },
-});
+const warning = (text: string): NewJobEvent => ({ type: 'warning', body: { code: 'NOISE', text } });
+const incompressibleText = (randomByteCount: number) => randomBytes(randomByteCount).toString('base64');
 
 describe('EventFeed', () => {
   let database: TestDatabase;
@@ -27,10 +24,10 @@ describe('EventFeed', () => {
     await database.close();
   });
 
-  const firstAfterStart = async (bytes: number): Promise<unknown> => {
+  const firstAfterStart = async (text: string): Promise<unknown> => {
     const [job] = await jobs.start(1);
     const claimed = await jobs.claim(job?.jobId ?? '');
-    const events = Array.from({ length: 40 }, () => warning(bytes));
+    const events = Array.from({ length: 40 }, () => warning(text));
     await jobs.app.get(EventLogRepository).commit([writeOf(claimed, 1, { events })]);
     const watching = new AbortController();
     const { workspaceId, jobId } = claimed;
@@ -42,10 +39,13 @@ describe('EventFeed', () => {
   };
 
   it('sends the missed events to a viewer that is a little behind', async () => {
-    expect(await firstAfterStart(10)).toMatchObject({ type: 'events' });
+    expect(await firstAfterStart(incompressibleText(10))).toMatchObject({ type: 'events' });
   });
 
-  it('sends a snapshot to a viewer that is far behind, for all types of events', async () => {
-    expect(await firstAfterStart(40_000)).toMatchObject({ type: 'snapshot', reset: true });
+  it.each([
+    ['incompressible text', incompressibleText(40_000)],
+    ['compressible text', 'x'.repeat(50_000)],
+  ])('sends a snapshot to a viewer that is far behind in %s', async (_name, text) => {
+    expect(await firstAfterStart(text)).toMatchObject({ type: 'snapshot', reset: true });
   });
 });

@@ -24,27 +24,16 @@ interface EventRow extends StoredLogRow {
   readonly i: number;
 }
 
-/** Lower bound for a body that Postgres has compressed: it compresses rows above 2 kB. */
-const leastCompressedBytes = 1_000;
-
-// A row is read as long as the rows before it are less than a page; of the first row only the events after the cursor count. Measuring a body
-// decompresses it, so the rows are first limited by their stored sizes, which are in their headers.
+// A row is read as long as the rows before it are less than a page; of the first row only the events after the cursor count. A statement that
+// writes only short bodies leaves `body_bytes` null, and so did earlier versions.
 const readSql = `SELECT w.i, e.seq, e.attempt, e.type, e.body, e.events, (extract(epoch FROM e.at) * 1000)::float8 AS at
   FROM json_to_recordset($2::json) AS w(i int, "jobId" uuid, after int),
-       LATERAL (SELECT measured.*, sum(least(events, seq - w.after)) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING)
+       LATERAL (SELECT unread.*, sum(least(events, seq - w.after)) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING)
                                 - least(events, seq - w.after) AS before,
                        sum(bytes) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING) - bytes AS bytes_before
-                  FROM (SELECT candidates.*,
-                               CASE WHEN compression IS NULL THEN least_bytes ELSE octet_length(body::text) END AS bytes
-                          FROM (SELECT stored.*,
-                                       sum(least_bytes) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING) - least_bytes AS least_before
-                                  FROM (SELECT newest.*, pg_column_compression(body) AS compression,
-                                               CASE WHEN pg_column_compression(body) IS NULL THEN pg_column_size(body)
-                                                    ELSE greatest(pg_column_size(body), ${leastCompressedBytes}) END AS least_bytes
-                                          FROM (SELECT * FROM job_event
-                                                 WHERE workspace_id = $1 AND job_id = w."jobId" AND seq > w.after
-                                                 ORDER BY seq LIMIT ${feedPage}) newest) stored) candidates
-                         WHERE least_before < ${feedPageBytes}) measured) e
+                  FROM (SELECT *, coalesce(body_bytes, octet_length(body::text)) AS bytes FROM job_event
+                         WHERE workspace_id = $1 AND job_id = w."jobId" AND seq > w.after
+                         ORDER BY seq LIMIT ${feedPage}) unread) e
  WHERE e.before < ${feedPage} AND e.bytes_before < ${feedPageBytes}
  ORDER BY w.i, e.seq`;
 
@@ -78,7 +67,7 @@ export class FeedRepository {
       Prisma.sql`
         SELECT j.last_seq AS "lastSeq", j.status IN ('completed', 'failed', 'cancelled') AS ended,
                coalesce(sum(least(e.events, e.seq - ${after}::int)), 0)::int AS kept,
-               coalesce(sum(pg_column_size(e.body)), 0)::int AS bytes
+               coalesce(sum(coalesce(e.body_bytes, pg_column_size(e.body))), 0)::float8 AS bytes
           FROM job j LEFT JOIN job_event e ON e.workspace_id = j.workspace_id AND e.job_id = j.id AND e.seq > ${after}::int
          WHERE j.workspace_id = ${workspaceId}::uuid AND j.id = ${jobId}::uuid GROUP BY 1, 2`,
     );
