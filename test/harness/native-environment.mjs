@@ -46,7 +46,6 @@ function jestObject({ moduleMocker, fakeTimersModern: timers }) {
     useFakeTimers: (config) => (timers.useFakeTimers(config), jest),
     useRealTimers: () => (timers.useRealTimers(), jest),
     advanceTimersByTime: (ms) => timers.advanceTimersByTime(ms),
-    runAllTimersAsync: () => timers.runAllTimersAsync(),
     getTimerCount: () => timers.getTimerCount(),
   };
   return jest;
