@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,12 @@ const SETTINGS = [
   'full_page_writes=off',
   'max_connections=300',
   'shared_buffers=128MB',
+  'max_wal_size=256MB',
 ];
+
+const TMPFS = '/dev/shm';
+/** The cluster uses less than a tenth of it; the processes of the run need the rest. */
+const MIN_FREE_MEMORY_BYTES = 4 * 2 ** 30;
 
 /** Followed by the process id of the run. */
 const PREFIX = 'nightshift-test-';
@@ -102,7 +107,7 @@ export class PostgresHost {
   private async start(): Promise<RunningCluster> {
     await clearDeadRuns();
     const user = serverUser();
-    const folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
+    const folder = await mkdtemp(join(await clusterParent(), `${PREFIX}${process.pid}-`));
     await chmod(folder, 0o755);
     const cluster = { home: await postgresHome(user), user, dataDir: join(folder, 'data') };
     await initializeCluster(cluster);
@@ -111,14 +116,25 @@ export class PostgresHost {
   }
 }
 
+/**
+ * The folder for the cluster: in memory if enough is free. On a busy machine, Postgres creates a database (765 files) there in a fifth of
+ * the time that it takes on disk.
+ */
+async function clusterParent(): Promise<string> {
+  const { bavail, bsize } = await statfs(TMPFS).catch(() => ({ bavail: 0, bsize: 0 })); // exists only on Linux
+  return Math.min(bavail * bsize, process.availableMemory()) >= MIN_FREE_MEMORY_BYTES ? TMPFS : tmpdir();
+}
+
 /** A run that was killed outright could not stop its server; the next one does. */
 async function clearDeadRuns(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
-    const pid = Number(new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]);
-    if (Number.isNaN(pid) || isAlive(pid)) continue;
-    const folder = join(tmpdir(), name);
-    await stopOrphan(join(folder, 'data')).catch(() => undefined); // another run may be stopping it
-    await rm(folder, { recursive: true, force: true });
+  for (const parent of [TMPFS, tmpdir()]) {
+    for (const name of await readdir(parent).catch(() => [])) {
+      const pid = Number(new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]);
+      if (Number.isNaN(pid) || isAlive(pid)) continue;
+      const folder = join(parent, name);
+      await stopOrphan(join(folder, 'data')).catch(() => undefined); // another run may be stopping it
+      await rm(folder, { recursive: true, force: true });
+    }
   }
 }
 
