@@ -321,6 +321,7 @@ describe('API health endpoints', () => {
     expect(local.status).toBe(200);
     expect(local.headers.get('content-type')).toContain('text/plain');
     expect(local.body).toContain('nightshift_viewers');
+    expect(local.body).toContain('nodejs_eventloop_lag_seconds');
     for (const key of [undefined, owner.key]) {
       expect((await test.call('GET', '/metrics', key === undefined ? {} : { key })).status).toBe(404);
     }

@@ -146,7 +146,7 @@ async function openHealth(platform: Platform, state: ProcessState, place: Health
   const source = {
     isReady: async () => !state.isDraining() && (await database.answers()),
     plugins: state.plugins,
-    metrics: () => platform.metrics.registry.metrics(),
+    metrics: () => platform.metrics.text(),
   };
   return HealthServer.listen(source, place.host, place.port);
 }

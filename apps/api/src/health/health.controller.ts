@@ -75,7 +75,7 @@ export class HealthController {
   async scrape(@Req() request: Request, @Res() response: Response): Promise<void> {
     if (!isBearer(request.headers, this.config.values.METRICS_TOKEN))
       throw new AppError({ code: 'not_found', message: 'Not found' });
-    response.type(this.metrics.registry.contentType).send(await this.metrics.registry.metrics());
+    response.type(this.metrics.registry.contentType).send(await this.metrics.text());
   }
 }
 

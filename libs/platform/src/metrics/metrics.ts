@@ -1,11 +1,27 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** The Prometheus registry of this process. Names are documented in docs/metrics.md; ids are never labels. */
+let defaultRegistry: Registry | undefined;
+
+/**
+ * prom-client's default metrics (`process_*`, `nodejs_*`). Its observers cannot be stopped and would keep every closed platform in memory, so all
+ * platforms of a process share one registry.
+ */
+function defaultMetrics(): Registry {
+  if (defaultRegistry === undefined) {
+    defaultRegistry = new Registry();
+    collectDefaultMetrics({ register: defaultRegistry });
+  }
+  return defaultRegistry;
+}
+
+/** The Prometheus metrics of a platform. Names are documented in docs/metrics.md; ids are never labels. */
 export class Metrics {
   readonly registry = new Registry();
+  private readonly defaults = defaultMetrics();
 
-  constructor() {
-    collectDefaultMetrics({ register: this.registry });
+  /** All metrics, including the default ones, in the Prometheus text format. */
+  text(): Promise<string> {
+    return Registry.merge([this.defaults, this.registry]).metrics();
   }
 
   counter<L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Counter<L> {
