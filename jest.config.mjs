@@ -1,5 +1,5 @@
 export default {
-  // Spec files run as modules of Node, which a worker process loads once.
+  // A worker process loads the modules that spec files import once, with Node's own loader.
   runtime: '<rootDir>/test/harness/native-runtime.mjs',
   testEnvironment: '<rootDir>/test/harness/native-environment.mjs',
   testEnvironmentOptions: { customExportConditions: ['nightshift-source', 'node', 'node-addons'] },
@@ -11,10 +11,10 @@ export default {
   globalTeardown: '<rootDir>/test/harness/global-teardown.ts',
   // For a machine under heavy load; a passing test is not slower for it.
   testTimeout: 300_000,
-  maxWorkers: 3, // on two cores: a third of the time of a file is waiting
+  maxWorkers: 4, // on two cores: a spec file waits for half of its time
   // A worker with a large heap needs over Jest's 500 ms to end on a busy machine.
   workerGracefulExitTimeout: 10_000,
-  // Spec files and what they opened stay in their process: without an end to it, the last of hundreds have no memory left.
+  // Jest replaces an idle worker that uses more memory.
   workerIdleMemoryLimit: '1536MB',
   setupFiles: ['<rootDir>/test/harness/property-seed.ts'],
   globals: { propertySeed: Number(process.env.PROPERTY_SEED ?? 1) },

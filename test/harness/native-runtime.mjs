@@ -1,11 +1,16 @@
-// The `runtime` of jest.config.mjs: spec files run as modules of Node itself, not of a vm context for each file. A worker process loads the
-// product and its packages once, not once for each file, which took two seconds of a core each time. Everything else is Jest's own runner.
+// The `runtime` of jest.config.mjs: what spec files import are modules of Node itself, not of a vm context for each file. A worker process
+// loads the product and its packages once, not once for each file, which took two seconds of a core each time. A spec file itself is a
+// `SourceTextModule`, because Node's loader never unloads a module. Everything else is Jest's own runner.
 import { existsSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
+import { dirname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { SourceTextModule, SyntheticModule } from 'node:vm';
 
 const require = createRequire(import.meta.url);
 const GLOBALS_URL = 'nightshift:jest-globals';
+/** Begins the specifier of an import from a `SourceTextModule`: `nightshift:import <URL of the importer> <specifier>`. */
+const IMPORT = 'nightshift:import ';
 const GLOBALS = ['afterAll', 'afterEach', 'beforeAll', 'beforeEach', 'describe', 'expect', 'it', 'jest', 'test'];
 const SYNTAX = {
   supportsDynamicImport: true,
@@ -18,10 +23,9 @@ const SYNTAX = {
 const current = { globals: {}, transformer: undefined, conditions: [] };
 /** By file, for the stacks of errors. */
 const sourceMaps = new Map();
-let imports = 0;
 
-/** `@jest/globals` for modules that outlive the spec file: each function is that of the file which runs when it is called. */
-const live = Object.fromEntries(
+/** `@jest/globals`: each function delegates to that of the spec file that is running. */
+const jestGlobals = Object.fromEntries(
   GLOBALS.map((name) => [
     name,
     new Proxy(() => undefined, {
@@ -30,35 +34,60 @@ const live = Object.fromEntries(
     }),
   ]),
 );
-globalThis[Symbol.for(GLOBALS_URL)] = { current, live: { globals: live } };
+globalThis[Symbol.for(GLOBALS_URL)] = jestGlobals;
 
-function resolve(specifier, context, next) {
-  if (specifier === '@jest/globals') {
-    const run = new URL(context.parentURL).search; // only a spec file has one
-    return { url: `${GLOBALS_URL}${run}`, shortCircuit: true };
-  }
-  const withConditions = { ...context, conditions: [...current.conditions, ...context.conditions] };
-  if (/^\.{1,2}\/.*\.js$/.test(specifier) && context.parentURL?.includes('.ts')) {
+function resolve(request, context, next) {
+  const [parentURL, specifier] = request.startsWith(IMPORT)
+    ? request.slice(IMPORT.length).split(' ')
+    : [context.parentURL, request];
+  if (specifier === '@jest/globals') return { url: GLOBALS_URL, shortCircuit: true };
+  const asImported = { ...context, parentURL, conditions: [...current.conditions, ...context.conditions] };
+  if (/^\.{1,2}\/.*\.js$/.test(specifier) && parentURL?.includes('.ts')) {
     const source = specifier.replace(/\.js$/, '.ts');
-    if (existsSync(new URL(source, context.parentURL))) return next(source, withConditions);
+    if (existsSync(new URL(source, parentURL))) return next(source, asImported);
   }
-  return next(specifier, withConditions);
+  return next(specifier, asImported);
 }
 
 function load(url, context, next) {
-  if (url.startsWith(GLOBALS_URL)) {
-    const from = `globalThis[Symbol.for('${GLOBALS_URL}')].${url === GLOBALS_URL ? 'live' : 'current'}.globals`;
-    return { format: 'module', source: `export const { ${GLOBALS.join(', ')} } = ${from};`, shortCircuit: true };
+  if (url === GLOBALS_URL) {
+    const source = `export const { ${GLOBALS.join(', ')} } = globalThis[Symbol.for('${GLOBALS_URL}')];`;
+    return { format: 'module', source, shortCircuit: true };
   }
   const path = url.startsWith('file:') ? fileURLToPath(url) : '';
   if (!path.endsWith('.ts') || path.includes('/node_modules/') || current.transformer === undefined)
     return next(url, context);
+  return { format: 'module', source: compile(url, path), shortCircuit: true };
+}
+
+function compile(url, path) {
   const { code, sourceMapPath } = current.transformer.transform(path, SYNTAX);
   if (sourceMapPath) {
     sourceMaps.set(path, sourceMapPath);
     sourceMaps.set(url, sourceMapPath);
   }
-  return { format: 'module', source: code, shortCircuit: true };
+  return code;
+}
+
+/** Evaluates a file as a module that can be garbage-collected. */
+async function evaluate(path) {
+  const url = pathToFileURL(path).href;
+  const importModuleDynamically = (specifier) => import(`${IMPORT}${url} ${specifier}`);
+  const module = new SourceTextModule(compile(url, path), {
+    identifier: url,
+    importModuleDynamically,
+    initializeImportMeta: (meta) => Object.assign(meta, { url, filename: path, dirname: dirname(path) }),
+  });
+  await module.link(async (specifier) => toSyntheticModule(await importModuleDynamically(specifier)));
+  await module.evaluate();
+}
+
+/** Wraps a loaded module so that a `SourceTextModule` can import it. */
+function toSyntheticModule(namespace) {
+  const module = new SyntheticModule(Object.keys(namespace), () => {
+    for (const name of Object.keys(namespace)) module.setExport(name, namespace[name]);
+  });
+  return module;
 }
 
 registerHooks({ resolve, load });
@@ -87,9 +116,9 @@ class NativeRuntime {
     return true;
   }
 
-  /** A spec file is new each time; what it imports stays. */
+  /** The modules that the file imports stay loaded. */
   unstable_importModule(path) {
-    return import(`${pathToFileURL(path).href}?${imports++}`);
+    return evaluate(path);
   }
 
   setGlobalsForRuntime(globals) {
