@@ -69,9 +69,9 @@ up AS (
   UPDATE job SET last_seq = last_seq + (SELECT count(*)::int FROM event)
    WHERE workspace_id = ${workspaceId}::uuid AND id = ${jobId}::uuid RETURNING workspace_id, id, last_seq, lease_epoch, restarts),
 logged AS (
-  INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
+  INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, body_bytes, at)
   SELECT up.workspace_id, up.id, up.last_seq - (SELECT count(*) FROM event) + event.ordinal, up.lease_epoch, up.restarts,
-         event.type, event.body, clock_timestamp()
+         event.type, event.body, octet_length(event.body::text), clock_timestamp()
     FROM up, event RETURNING ${Prisma.raw(loggedColumns)}),
 webhooks AS (${Prisma.raw(webhooksSql('logged'))})
 SELECT last_seq AS "lastSeq", ${addedWebhooks} AS webhooks, EXISTS (SELECT FROM job s WHERE s.workspace_id = up.workspace_id

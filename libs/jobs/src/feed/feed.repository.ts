@@ -24,8 +24,8 @@ interface EventRow extends StoredLogRow {
   readonly i: number;
 }
 
-// A row is read as long as the rows before it are less than a page; of the first row only the events after the cursor count. A statement that
-// writes only short bodies leaves `body_bytes` null, and so did earlier versions.
+// A row is read as long as the rows before it are less than a page; of the first row only the events after the cursor count. Rows of
+// earlier versions, and of statements whose bodies are short, have no `body_bytes`.
 const readSql = `SELECT w.i, e.seq, e.attempt, e.type, e.body, e.events, (extract(epoch FROM e.at) * 1000)::float8 AS at
   FROM json_to_recordset($2::json) AS w(i int, "jobId" uuid, after int),
        LATERAL (SELECT unread.*, sum(least(events, seq - w.after)) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING)

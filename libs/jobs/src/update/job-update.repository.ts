@@ -70,9 +70,9 @@ export class JobUpdateRepository {
          WHERE workspace_id = ${job.workspaceId}::uuid AND id = ${job.jobId}::uuid
         RETURNING workspace_id, id, status, last_seq, lease_epoch, restarts),
       logged AS (
-        INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
+        INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, body_bytes, at)
         SELECT up.workspace_id, up.id, up.last_seq - ${count}::int + event.ordinal, up.lease_epoch, up.restarts, event.type,
-               event.body, clock_timestamp()
+               event.body, octet_length(event.body::text), clock_timestamp()
           FROM up, json_to_recordset(${JSON.stringify(numbered)}::json) AS event(ordinal int, type text, body jsonb)
         RETURNING ${Prisma.raw(loggedColumns)}),
       webhooks AS (${Prisma.raw(webhooksSql('logged'))})
