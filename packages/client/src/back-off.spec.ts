@@ -60,15 +60,17 @@ describe('BackOff', () => {
       jest.useRealTimers();
     });
 
-    it('resolves when the delay is over, and not before', async () => {
-      let resolved = false;
-      const waiting = new BackOff({ firstDelayMs: 100 }, () => 1).next(new Error('down')).then(() => {
-        resolved = true;
-      });
-      jest.advanceTimersByTime(99);
-      await Promise.resolve();
-      expect(resolved).toBe(false);
+    it.each<[string, number, { random: number; atLeastMs?: number }]>([
+      ['the delay', 100, { random: 1 }],
+      ['the random part of the delay', 50, { random: 0 }],
+      ['the time that the server requests', 5_000, { random: 1, atLeastMs: 5_000 }],
+    ])('resolves after %s, and not before', async (_name, delayMs, { random, ...options }) => {
+      const before = jest.getTimerCount();
+      const waiting = new BackOff({ firstDelayMs: 100 }, () => random).next(new Error('down'), options);
+      jest.advanceTimersByTime(delayMs - 1);
+      expect(jest.getTimerCount()).toBe(before + 1);
       jest.advanceTimersByTime(1);
+      expect(jest.getTimerCount()).toBe(before);
       await waiting;
     });
 
