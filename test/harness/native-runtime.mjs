@@ -5,12 +5,13 @@ import { existsSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { SourceTextModule, SyntheticModule } from 'node:vm';
+import vm from 'node:vm';
 
 const require = createRequire(import.meta.url);
 const GLOBALS_URL = 'nightshift:jest-globals';
 /** Begins the specifier of an import from a `SourceTextModule`: `nightshift:import <URL of the importer> <specifier>`. */
 const IMPORT = 'nightshift:import ';
+const OF_SPEC_FILE = /^nightshift:import (\S+) ([^]*)$/;
 const GLOBALS = ['afterAll', 'afterEach', 'beforeAll', 'beforeEach', 'describe', 'expect', 'it', 'jest', 'test'];
 const SYNTAX = {
   supportsDynamicImport: true,
@@ -37,9 +38,7 @@ const jestGlobals = Object.fromEntries(
 globalThis[Symbol.for(GLOBALS_URL)] = jestGlobals;
 
 function resolve(request, context, next) {
-  const [parentURL, specifier] = request.startsWith(IMPORT)
-    ? request.slice(IMPORT.length).split(' ')
-    : [context.parentURL, request];
+  const [, parentURL = context.parentURL, specifier = request] = OF_SPEC_FILE.exec(request) ?? [];
   if (specifier === '@jest/globals') return { url: GLOBALS_URL, shortCircuit: true };
   const asImported = { ...context, parentURL, conditions: [...current.conditions, ...context.conditions] };
   if (/^\.{1,2}\/.*\.js$/.test(specifier) && parentURL?.includes('.ts')) {
@@ -73,23 +72,27 @@ function compile(url, path) {
 async function evaluate(path) {
   const url = pathToFileURL(path).href;
   const importModuleDynamically = (specifier) => import(`${IMPORT}${url} ${specifier}`);
-  const module = new SourceTextModule(compile(url, path), {
+  const module = new vm.SourceTextModule(compile(url, path), {
     identifier: url,
     importModuleDynamically,
     initializeImportMeta: (meta) => Object.assign(meta, { url, filename: path, dirname: dirname(path) }),
   });
-  await module.link(async (specifier) => toSyntheticModule(await importModuleDynamically(specifier)));
+  const imported = new Map();
+  for (const { specifier } of module.moduleRequests)
+    imported.set(specifier, toSyntheticModule(await importModuleDynamically(specifier))); // one by one, as the order of imports may matter
+  await module.link((specifier) => imported.get(specifier));
   await module.evaluate();
 }
 
 /** Wraps a loaded module so that a `SourceTextModule` can import it. */
 function toSyntheticModule(namespace) {
-  const module = new SyntheticModule(Object.keys(namespace), () => {
+  const module = new vm.SyntheticModule(Object.keys(namespace), () => {
     for (const name of Object.keys(namespace)) module.setExport(name, namespace[name]);
   });
   return module;
 }
 
+if (vm.SourceTextModule === undefined) throw new Error('Run Jest with --experimental-vm-modules, as `npm test` does.');
 registerHooks({ resolve, load });
 
 class NativeRuntime {
