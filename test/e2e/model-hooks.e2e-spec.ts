@@ -1,11 +1,11 @@
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { FinishedJob, TestServer } from '@nightshift/plugin/testing';
 
-import { eventually } from '../harness/eventually.js';
+import { eventually, untilWritten } from '../harness/eventually.js';
 import { startPluginServer } from '../harness/plugin-server.js';
 import { type NodeSketch, workflowDocument } from '../harness/workflow-document.js';
 
@@ -176,7 +176,7 @@ export default definePlugin({ name: 'acme', version: '1', tools: [note, hang], s
     it('count once for their round: after a kill, its hooks do not run again', async () => {
       server.model.reply([{ name: 'hang', arguments: {} }], 'I have 4711.');
       const jobId = await server.start({ message: 'crash', tools: ['hang'] });
-      await eventually('the tool runs', () => (existsSync(join(folder, 'hang.log')) ? true : undefined));
+      await untilWritten(join(folder, 'hang.log'));
       await server.kill();
       writeFileSync(join(folder, 'go'), '');
       await server.restart();
@@ -382,7 +382,7 @@ export default definePlugin({ name: 'acme', version: '1', nodes: [echo, hang], h
 
     it('do not run again before a node of a plugin that runs again', async () => {
       const job = await server.startWorkflow({ definition: definition(['acme.hang', {}]), prompt: 'my 4711' });
-      await eventually('the node runs', () => (existsSync(join(folder, 'hang.log')) ? true : undefined));
+      await untilWritten(join(folder, 'hang.log'));
       await server.kill();
       appendFileSync(join(folder, 'go'), '');
       await server.restart();

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -8,7 +8,7 @@ import { createTestServer, type FinishedJob, type TestServer } from '@nightshift
 import { announceDue } from '../harness/announce-due.js';
 import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
 import { documentExample } from '../harness/document-example.js';
-import { eventually } from '../harness/eventually.js';
+import { eventually, untilWritten } from '../harness/eventually.js';
 import { workflowDocument } from '../harness/workflow-document.js';
 
 const plugin = `import { appendFileSync, existsSync } from 'node:fs';
@@ -279,7 +279,7 @@ describe('a node of a plugin whose worker was killed', () => {
   const killed = async (type: string) => {
     const [file, release] = [join(folder, `${type}.log`), join(folder, `${type}.release`)];
     const job = await server.startWorkflow({ definition: definition(type, { file, release }), prompt: 'go' });
-    await eventually('the node runs', () => (existsSync(file) ? true : undefined));
+    await untilWritten(file);
     await server.kill();
     appendFileSync(release, '');
     await server.restart();
@@ -311,7 +311,7 @@ describe('a workflow job without the plugin of a node', () => {
     rmSync(release, { force: true });
     const input = { definition: definition('acme.idempotent', { file, release }), prompt: 'go' };
     const job = await server.startWorkflow(input);
-    await eventually('the node runs', () => (existsSync(file) ? true : undefined));
+    await untilWritten(file);
     await server.kill();
     rmSync(join(folder, 'plugins/acme.ts'));
     await server.restart();

@@ -17,7 +17,7 @@ import { promisify } from 'node:util';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { eventually } from '../harness/eventually.js';
+import { eventually, untilWritten } from '../harness/eventually.js';
 import { freePort } from '../harness/free-port.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
@@ -303,7 +303,7 @@ export default definePlugin({ name: 'acme', version: '${version}', tools: [tool]
   async function startCall(): Promise<string> {
     const start = 'mutation ($input: StartChatInput!) { startChat(input: $input) { jobId } }';
     const data = await graphql(start, { input: { message: 'Ask', tools: ['ask'] } });
-    await eventually('the tool runs', () => (existsSync(join(checkout, 'started')) ? true : undefined));
+    await untilWritten(join(checkout, 'started'));
     return (data as { startChat: { jobId: string } }).startChat.jobId; // by the query
   }
 

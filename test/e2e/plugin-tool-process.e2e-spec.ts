@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestServer, type TestServer } from '@nightshift/plugin/testing';
 
 import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
-import { eventually } from '../harness/eventually.js';
+import { untilWritten } from '../harness/eventually.js';
 import { type HttpTarget, startHttpTarget } from '../harness/http-target.js';
 import { startPluginServer } from '../harness/plugin-server.js';
 import { type NightshiftProcess, startProcess } from '../harness/processes.js';
@@ -209,13 +209,14 @@ export default definePlugin({ name: 'acme', version: '1', tools: [tool('plain', 
   it.each(['plain', 'isolated'])('counts the start that a crash has ended, for the tool "%s"', async (name) => {
     server.model.reply([{ name, arguments: {} }], 'done');
     const job = await server.start({ message: 'Go', tools: [name] });
-    await eventually('the tool runs', () => (existsSync(join(folder, `${name}.log`)) ? true : undefined));
+    const log = join(folder, `${name}.log`);
+    await untilWritten(log);
     await server.kill();
     appendFileSync(join(folder, `${name}.go`), '');
     await server.restart();
     const ended = await server.finished(job);
     expect(ended.status).toBe('completed');
-    expect(readFileSync(join(folder, `${name}.log`), 'utf8')).toBe(`1 ${job}:1:1\n2 ${job}:1:1\n`);
+    expect(readFileSync(log, 'utf8')).toBe(`1 ${job}:1:1\n2 ${job}:1:1\n`);
     expect(JSON.stringify(server.model.requests.at(-1)?.messages)).toContain('attempt 2');
   });
 });

@@ -1,11 +1,11 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { FinishedJob, TestServer } from '@nightshift/plugin/testing';
 
-import { eventually } from '../harness/eventually.js';
+import { eventually, untilWritten } from '../harness/eventually.js';
 import { startPluginServer } from '../harness/plugin-server.js';
 import { workflowDocument } from '../harness/workflow-document.js';
 
@@ -287,8 +287,6 @@ describe('afterToolCall while it runs', () => {
 });
 
 describe('afterToolCall around a crash', () => {
-  const exists = (name: string) => eventually(name, () => (existsSync(file(name)) ? true : undefined));
-
   it('runs again for an isolated call whose result was not stored when the server was killed', async () => {
     writeFileSync(file('hold-1'), '');
     server.model.reply([{ name: 'isolated', arguments: { n: 1 } }], 'done');
@@ -331,7 +329,7 @@ describe('afterToolCall around a crash', () => {
   it('filters the result that `verify` of a tool reports after a crash', async () => {
     server.model.reply([{ name: 'lost', arguments: { n: 1 } }], 'done');
     const jobId = await server.start({ message: 'Go', tools: ['lost'] });
-    await exists('lost.log');
+    await untilWritten(file('lost.log'));
     await server.kill();
     await server.restart();
     expectFiltered(await server.finished(jobId));

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 
 const pauseMs = 15;
@@ -15,4 +16,11 @@ export async function eventually<T>(
     if (performance.now() > deadline) throw new Error(`Waited in vain until ${what}`);
     await setTimeout(pauseMs);
   }
+}
+
+/** Waits until a file has content. A process that is killed may leave a file without it. */
+export async function untilWritten(path: string): Promise<void> {
+  await eventually(`${path} has content`, () =>
+    (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0 ? true : undefined,
+  );
 }
