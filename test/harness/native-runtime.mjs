@@ -11,7 +11,7 @@ const require = createRequire(import.meta.url);
 const GLOBALS_URL = 'nightshift:jest-globals';
 /** Begins the specifier of an import from a `SourceTextModule`: `nightshift:import <URL of the importer> <specifier>`. */
 const IMPORT = 'nightshift:import ';
-const OF_SPEC_FILE = /^nightshift:import (\S+) ([^]*)$/;
+const OF_SPEC_FILE = new RegExp(`^${IMPORT}(\\S+) ([^]*)$`);
 const GLOBALS = ['afterAll', 'afterEach', 'beforeAll', 'beforeEach', 'describe', 'expect', 'it', 'jest', 'test'];
 const SYNTAX = {
   supportsDynamicImport: true,

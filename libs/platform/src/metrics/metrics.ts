@@ -3,8 +3,8 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 let defaultRegistry: Registry | undefined;
 
 /**
- * prom-client's default metrics (`process_*`, `nodejs_*`). Its observers cannot be stopped and would keep every closed platform in memory, so all
- * platforms of a process share one registry.
+ * prom-client's default metrics (`process_*`, `nodejs_*`). prom-client cannot stop its observers, which would keep each closed platform in
+ * memory, so all platforms of a process share one registry.
  */
 function defaultMetrics(): Registry {
   if (defaultRegistry === undefined) {
