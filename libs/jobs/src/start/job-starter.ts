@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { AppError, crashpoint, DatabaseUnavailable, newId, sqlState, systemClock, WorkspaceBatches } from '#platform';
 
 import { BackgroundJobs } from '../foreground/background-jobs.js';
+import { JobOwnersRepository } from '../job-owners.repository.js';
 import { jobNotFound, startInFlight } from '../jobs.errors.js';
 import { Worker } from '../run/worker.js';
 import { admitOptimistically, decideKnown } from './admit.js';
@@ -51,6 +52,7 @@ export class JobStarter {
     private readonly worker: Worker,
     private readonly effects: StartEffectsPublisher,
     private readonly background: BackgroundJobs,
+    private readonly owners: JobOwnersRepository,
   ) {
     this.batches = new WorkspaceBatches(
       (workspaceId, requests) => this.startTogether(workspaceId, requests),
@@ -138,6 +140,7 @@ export class JobStarter {
     const { batch, inserted } = written;
     if (batch.hasReservedSlots) crashpoint('after-own-start');
     batch.begin(inserted, (job) => this.newJobs.claimed(job));
+    for (const { request } of batch.jobs) this.owners.remember(request);
     await this.effects.publish(workspaceId, batch.effects);
     return batch.answers;
   }
