@@ -103,7 +103,7 @@ describe('POST /v1/tools/execute', () => {
         [workspaceId],
       ),
     );
-    stage.test.api.app.get(JobQueue).hintWithoutMessage({ workspaceId, jobId: rows[0]?.id ?? '', kind: 'chat' });
+    stage.test.api.app.get(JobQueue).hint({ workspaceId, jobId: rows[0]?.id ?? '', kind: 'chat' });
     expect(errorOf(await reply)).toMatchObject({ message: 'Tool execution failed: outcome unknown' });
     expect(stage.called).toHaveLength(1);
   });

@@ -95,9 +95,7 @@ describe('restored backup', () => {
     await owner.toolCall.updateMany({ where: { jobId }, data: { status: 'pending', startedAt: null } });
     await voidRestoredLeases(owner);
     await interruptRestoredCalls(owner);
-    stage.engine.app
-      .get(JobQueue)
-      .hintWithoutMessage({ workspaceId: stage.people.owner.workspaceId, jobId, kind: 'chat' });
+    stage.engine.app.get(JobQueue).hint({ workspaceId: stage.people.owner.workspaceId, jobId, kind: 'chat' });
 
     const [interrupt] = await stage.waits(jobId);
 

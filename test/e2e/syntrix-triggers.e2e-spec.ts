@@ -285,7 +285,7 @@ describe('a pending tool document', () => {
       `UPDATE job SET status = 'queued', attempts = 1000 WHERE id = $1 AND status = 'waiting'`,
       [jobId],
     );
-    test.api.app.get(JobQueue).hintWithoutMessage({ workspaceId, jobId, kind: 'chat' });
+    test.api.app.get(JobQueue).hint({ workspaceId, jobId, kind: 'chat' });
     expect(await settled(chat)).toMatchObject({ status: 'failed', error: expect.any(String) });
     expect(called).toEqual([]);
     expect(await answered(chat)).toMatchObject({ content: 'Done.' });
@@ -302,7 +302,7 @@ describe('a pending tool document', () => {
       [chat],
     );
     for (const { id: jobId, workspaceId } of rows)
-      test.api.app.get(JobQueue).hintWithoutMessage({ workspaceId, jobId, kind: 'chat' });
+      test.api.app.get(JobQueue).hint({ workspaceId, jobId, kind: 'chat' });
     const open = await openRequest();
     expect([open.kind, rows.map(({ id }) => id)]).toEqual(['unknown_outcome', [open.jobId]]);
     expect(documentOf(chat)).toMatchObject({ status: 'pending' });

@@ -64,7 +64,7 @@ async function loseWorker(jobId: string): Promise<void> {
     `UPDATE job SET lease_epoch = lease_epoch + 1, lease_until = clock_timestamp() - interval '1 s' WHERE id = $1`,
     [jobId],
   );
-  stage.engine.app.get(JobQueue).hintWithoutMessage({ workspaceId, jobId, kind: 'chat' });
+  stage.engine.app.get(JobQueue).hint({ workspaceId, jobId, kind: 'chat' });
 }
 
 /** A job that lost its worker while all these calls ran. The model answers once more, with `Done.`. */

@@ -19,8 +19,8 @@ type Runnable = JobRef & { readonly kind: string };
 
 /**
  * The job queues, one for each kind, and the hints about jobs. A message contains the id of a job that may be runnable, and is sent in the
- * transaction that makes it runnable. The hint after the commit wakes the workers. Neither carries state; if both are lost, the sweeper finds
- * the job.
+ * transaction that makes it runnable, unless that transaction also claims it; the hint after the commit is faster, and may be lost. Neither carries state. If both are lost, the
+ * sweeper finds the job.
  */
 @Injectable()
 export class JobQueue {
@@ -68,13 +68,8 @@ export class JobQueue {
     return this.queues.handle(queueOf(kind), { batchSize }, deliver);
   }
 
-  /** Publishes a hint about a job. Call it after the commit that sent the job's message. */
+  /** Publishes a hint about a job: workers with a free slot claim it. Call it after the commit that made the job runnable. */
   hint({ workspaceId, jobId, kind }: Runnable): void {
-    this.bus.publish('job-runnable', { workspaceId, jobId, kind, hasMessage: true });
-  }
-
-  /** Publishes a hint about a job that may be claimable and has no message: workers with a free slot claim it directly. */
-  hintWithoutMessage({ workspaceId, jobId, kind }: Runnable): void {
     this.bus.publish('job-runnable', { workspaceId, jobId, kind });
   }
 

@@ -132,7 +132,7 @@ export class HandlerRunner {
     await run.commit({ events: eventsOf(run, result), rows }, moveOf(result, run.job));
     const isOver = result.kind === 'released' && (await this.endIfCancelled(run));
     if (isOver) return;
-    if (result.kind === 'released') this.bus.publish('job-runnable', { workspaceId, jobId, kind, hasMessage: true });
+    if (result.kind === 'released') this.bus.publish('job-runnable', { workspaceId, jobId, kind });
     if (result.kind === 'end') this.hintParent(run.job);
     if (result.kind === 'end') await this.capacity.freed({ workspaceId, threadId });
     else await this.capacity.freed({ workspaceId, threadId: null });

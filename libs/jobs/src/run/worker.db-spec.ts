@@ -1,10 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 
-import { DatabaseUnavailable, newId } from '#platform';
+import { DatabaseUnavailable, newId, PrismaService } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { eventually } from '../../../../test/harness/eventually.js';
 import { type JobState, openTestJobs, type TestJobs } from '../../../../test/harness/jobs.js';
+import { JobQueue } from '../queue/job-queue.js';
 import { JobStarter } from '../start/job-starter.js';
 import type { StartRequest } from '../start/start-request.js';
 import { ThreadQueueRepository } from '../thread-queue/thread-queue.repository.js';
@@ -87,6 +88,37 @@ describe('Worker', () => {
     await eventually('its message is completed', async () =>
       (await messageOf(jobId)) === 'completed' ? true : undefined,
     );
+  });
+
+  it('claims a job after its hint, before pg-boss delivers its message', async () => {
+    const { app } = await work(() => Promise.resolve(done));
+    const jobId = await start();
+    await api.rows(`UPDATE pgboss.job SET start_after = now() + interval '1 hour' WHERE data->>'jobId' = $1`, [jobId]);
+    app.get(JobQueue).hint({ workspaceId: api.workspaceId, jobId, kind: 'chat' });
+    expect(await ended(jobId)).toMatchObject({ status: 'completed', lease_epoch: 1 });
+  });
+
+  it('completes the message of a running job without another claim', async () => {
+    const { promise, resolve } = Promise.withResolvers<JobOutcome>();
+    const { app } = await work(() => promise, { WORKER_SLOTS: '1' });
+    const claims = jest.spyOn(app.get(LeaseRepository), 'claim');
+    const jobId = await start();
+    await api.rows('DELETE FROM pgboss.job');
+    app.get(JobQueue).hint({ workspaceId: api.workspaceId, jobId, kind: 'chat' });
+    await eventually('it runs', async () => ((await state(jobId)).status === 'running' ? true : undefined));
+    await api.app
+      .get(PrismaService)
+      .asWorker((client) =>
+        client.$transaction((tx) =>
+          api.app.get(JobQueue).send(tx, { workspaceId: api.workspaceId, jobId, kind: 'chat' }),
+        ),
+      );
+    await eventually('its message is completed', async () =>
+      (await messageOf(jobId)) === 'completed' ? true : undefined,
+    );
+    expect(claims).toHaveBeenCalledTimes(1);
+    resolve(done);
+    await ended(jobId);
   });
 
   it('claims a job whose row was locked when its message arrived once the lock is released', async () => {

@@ -22,8 +22,6 @@ import { Sweeper } from './sweeper.js';
 /** Limit of known unclaimed jobs; beyond it the worker reads the table again. */
 const maxCandidates = 5_000;
 const claimBatch = 100;
-/** Within this time, pg-boss delivers an announced job to this process or to another one. */
-const announcedForMs = 1_000;
 /** Delay before skipped jobs are checked again. A transaction without the lease may have locked their rows. */
 const lookAgainMs = 50;
 /** Delay before a deferred claim is repeated. */
@@ -39,15 +37,13 @@ export interface Slot {
 }
 
 /**
- * Claims and runs jobs while it has free slots. pg-boss delivers the messages of the job queues to it, at once after a hint, else within a
- * second. While no slot is free it remembers the jobs of hints, so that it gives the next free slots to the workspaces in turn. The sweep finds
- * jobs whose message and hint were lost. Only the claim decides whether a job runs here.
+ * Claims and runs jobs while it has free slots: at once after a hint, and when pg-boss delivers the message of a job, which takes at most a
+ * second if the hint was lost. While no slot is free it remembers the jobs of hints, so that it gives the next free slots to the workspaces in
+ * turn. The sweep finds jobs whose message and hint were lost. Only the claim decides whether a job runs here.
  */
 @Injectable()
 export class Worker {
   private readonly candidates = new Candidates(maxCandidates);
-  /** Jobs that hints have announced and pg-boss has not delivered here, with the monotonic instant of the hint. */
-  private readonly announced = new Map<string, { readonly job: JobRef; readonly at: number }>();
   /** Deliveries that wait until the worker can claim more jobs. */
   private deliveries: (() => void)[] = [];
   private readonly handlers = new Map<string, QueueHandler>();
@@ -120,7 +116,7 @@ export class Worker {
    */
   reserve(kind: JobKind): Slot | undefined {
     const { runner, candidates } = this;
-    const isFree = runner.freeSlots > 0 && candidates.size === 0 && !candidates.overflowed && !this.awaitsDelivery;
+    const isFree = runner.freeSlots > 0 && candidates.size === 0 && !candidates.overflowed;
     if (this.state !== 'taking' || !isFree || !runner.handles(kind)) return undefined;
     runner.reserve(1);
     return {
@@ -160,31 +156,11 @@ export class Worker {
     await this.runner.drain(graceMs);
   }
 
-  /**
-   * Handles a hint. If a slot is free and the job has a message, fetches the message at once. Otherwise remembers the job for the next claim.
-   */
-  private announce({ hasMessage, ...job }: BusMessages['job-runnable']): void {
+  /** Handles a hint. */
+  private announce(job: BusMessages['job-runnable']): void {
     if (!this.runner.handles(job.kind)) return;
-    const handler = this.handlers.get(job.kind);
-    if (hasMessage === true && this.isReady && handler !== undefined) {
-      this.announced.set(job.jobId, { job, at: this.clock.monotonic() });
-      handler.wake();
-    } else {
-      // Jobs that were announced earlier are claimed first.
-      for (const earlier of this.announced.values()) this.candidates.add(earlier.job);
-      this.announced.clear();
-      this.candidates.add(job);
-      this.pump();
-    }
-  }
-
-  private get awaitsDelivery(): boolean {
-    const since = this.clock.monotonic() - announcedForMs;
-    for (const [jobId, { at }] of this.announced) {
-      if (at > since) return true;
-      this.announced.delete(jobId);
-    }
-    return false;
+    this.candidates.add(job);
+    this.pump();
   }
 
   /** Whether a slot is free, no claim is in progress and no known job waits for one. */
@@ -196,15 +172,14 @@ export class Worker {
    * Handles queue messages. Resolves when each job was claimed, here or elsewhere, and a slot is free for the next jobs. Until then pg-boss
    * fetches no further messages for this process, and delivers these again if the process dies. Rejects if a job was not claimed.
    */
-  private async deliver(kind: JobKind, jobs: readonly JobRef[]): Promise<void> {
+  private async deliver(kind: JobKind, messages: readonly JobRef[]): Promise<void> {
+    // Most jobs were claimed after their hint. A job may have two messages.
+    const jobs = await this.leases.findClaimable([...new Map(messages.map((job) => [job.jobId, job])).values()]);
     const { failedClaims } = this;
     // Workers with a free slot claim the jobs that this process has no slot for.
     for (const job of jobs.slice(Math.max(0, this.runner.freeSlots - this.candidates.size)))
-      this.queue.hintWithoutMessage({ ...job, kind });
-    for (const job of jobs) {
-      this.announced.delete(job.jobId);
-      this.candidates.add(job);
-    }
+      this.queue.hint({ ...job, kind });
+    for (const job of jobs) this.candidates.add(job);
     this.pump();
     if (!this.isReady && this.state === 'taking') await new Promise<void>((resume) => this.deliveries.push(resume));
     const isLeft = this.failedClaims > failedClaims || jobs.some((job) => this.candidates.has(job));
@@ -276,7 +251,7 @@ export class Worker {
   }
 
   /**
-   * Checks a moment later whether the jobs that a claim did not return are claimable, and claims those. Their queue messages are already
+   * Checks a moment later whether the jobs that a claim did not return are claimable, and claims those. Their queue messages may already be
    * completed, so no other process would claim them soon.
    */
   private lookAgain(refs: readonly JobRef[]): void {

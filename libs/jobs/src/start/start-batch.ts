@@ -25,7 +25,6 @@ export class StartBatch {
   readonly effects: StartEffects = {
     queued: [],
     runnable: [],
-    withoutMessage: [],
     begun: [],
     superseded: [],
     threads: new Set(),
@@ -68,8 +67,8 @@ export class StartBatch {
         slot.begin(toClaimed(job), since);
       } else {
         this.effects.queued.push(request);
-        // A job that has ended meanwhile may have freed capacity that the insert did not see, so one more claim is tried.
-        this.effects.withoutMessage.push(request);
+        // It has no queue message. A job that has ended meanwhile may have freed capacity that the insert did not see, so one more claim is tried.
+        this.effects.runnable.push(request);
         slot.release();
       }
     }

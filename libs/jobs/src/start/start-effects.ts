@@ -11,8 +11,6 @@ export interface StartEffects {
   readonly queued: StartRequest[];
   /** The queued jobs that a worker may claim at once. */
   readonly runnable: StartRequest[];
-  /** Queued jobs that were to be inserted as claimed and did not fit under the caps: no queue message was sent for them. */
-  readonly withoutMessage: StartRequest[];
   /** Claimed by this process at acceptance; its worker publishes their events. */
   readonly begun: StartRequest[];
   /** Jobs that were cancelled, or whose cancellation was requested. */
@@ -30,15 +28,11 @@ export class StartEffectsPublisher {
     private readonly telemetry: JobTelemetry,
   ) {}
 
-  async publish(
-    workspaceId: string,
-    { queued, runnable, withoutMessage, begun, superseded, threads }: StartEffects,
-  ): Promise<void> {
+  async publish(workspaceId: string, { queued, runnable, begun, superseded, threads }: StartEffects): Promise<void> {
     this.telemetry.commits.inc({ writer: 'start' });
     for (const { kind } of [...queued, ...begun]) this.telemetry.accepted.inc({ kind });
     for (const { jobId } of queued) this.queue.hintGrown({ workspaceId, jobId, seq: 1, status: 'queued' });
     for (const { jobId, kind } of runnable) this.queue.hint({ workspaceId, jobId, kind });
-    for (const { jobId, kind } of withoutMessage) this.queue.hintWithoutMessage({ workspaceId, jobId, kind });
     for (const { jobId, state, seq, status, kind, rounds } of superseded) {
       if (state === 'requested') this.queue.hintCancel({ workspaceId, jobId, why: 'superseded' });
       this.queue.hintGrown({ workspaceId, jobId, seq, status });

@@ -10,13 +10,8 @@ export interface BusMessages {
     readonly seq: number;
     readonly status?: string;
   };
-  /** A job may be claimable. `hasMessage`: a message in the queue of its kind also announces it. */
-  'job-runnable': {
-    readonly workspaceId: string;
-    readonly jobId: string;
-    readonly kind: string;
-    readonly hasMessage?: boolean;
-  };
+  /** A job may be claimable. */
+  'job-runnable': { readonly workspaceId: string; readonly jobId: string; readonly kind: string };
   /** A client or a person asked to cancel a running job. */
   'job-cancel': { readonly workspaceId: string; readonly jobId: string; readonly why: string };
   /** A sub-job of this job has ended, or the job no longer waits for one. */

@@ -18,7 +18,7 @@ function toWire({ topic, message }: Hint): Wire {
         ? ['e', message.workspaceId, message.jobId, message.seq]
         : ['e', message.workspaceId, message.jobId, message.seq, message.status];
     case 'job-runnable':
-      return ['r', message.workspaceId, message.jobId, message.kind, ...(message.hasMessage === true ? ['m'] : [])];
+      return ['r', message.workspaceId, message.jobId, message.kind];
     case 'job-cancel':
       return ['c', message.workspaceId, message.jobId, message.why];
     case 'sub-jobs':
@@ -66,10 +66,7 @@ function fromWire(entry: unknown): Hint | undefined {
   if (letter === 't') {
     return isIdText(value) ? { topic: 'tool-cancel', message: { workspaceId, jobId, toolCallId: value } } : undefined;
   }
-  if (letter === 'r') {
-    const hasMessage = status === 'm' ? { hasMessage: true } : {};
-    return { topic: 'job-runnable', message: { workspaceId, jobId, kind: value, ...hasMessage } };
-  }
+  if (letter === 'r') return { topic: 'job-runnable', message: { workspaceId, jobId, kind: value } };
   return letter === 'c' ? { topic: 'job-cancel', message: { workspaceId, jobId, why: value } } : undefined;
 }
 
