@@ -58,12 +58,12 @@ describe('JobOwnersRepository', () => {
     expect(reads).toHaveBeenCalledTimes(1);
   });
 
-  it('does not find a job in another workspace', async () => {
+  it('does not find a job of another workspace', async () => {
     const { jobId } = await jobs.app.get(JobStarter).start(jobs.request());
     expect(await find(jobs, other.workspaceId, jobId)).toBeNull();
   });
 
-  it('finds a job that was requested before it was started', async () => {
+  it('finds a job that starts after an earlier search returned null', async () => {
     const jobId = newId();
     expect(await find(other, jobs.workspaceId, jobId)).toBeNull();
     await jobs.app.get(JobStarter).start(jobs.request({ jobId }));

@@ -19,8 +19,8 @@ type Runnable = JobRef & { readonly kind: string };
 
 /**
  * The job queues, one for each kind, and the hints about jobs. A message contains the id of a job that may be runnable, and is sent in the
- * transaction that makes it runnable, unless that transaction also claims it; the hint after the commit is faster, and may be lost. Neither carries state. If both are lost, the
- * sweeper finds the job.
+ * transaction that makes it runnable. A job that is accepted as claimed has no message. The hint after the commit is faster, but can be lost.
+ * Neither message nor hint carries state. If both are lost, the sweeper finds the job.
  */
 @Injectable()
 export class JobQueue {

@@ -37,8 +37,8 @@ export interface Slot {
 }
 
 /**
- * Claims and runs jobs while it has free slots: at once after a hint, and when pg-boss delivers the message of a job, which takes at most a
- * second if the hint was lost. While no slot is free it remembers the jobs of hints, so that it gives the next free slots to the workspaces in
+ * Claims and runs jobs while it has free slots. It claims at once after a hint; if the hint was lost, it claims when pg-boss delivers the
+ * message, within a second. While no slot is free it remembers the jobs of hints, so that it gives the next free slots to the workspaces in
  * turn. The sweep finds jobs whose message and hint were lost. Only the claim decides whether a job runs here.
  */
 @Injectable()
@@ -74,7 +74,7 @@ export class Worker {
     };
     this.unsubscribe = [
       this.bus.subscribe('job-runnable', (job) => {
-        this.announce(job);
+        this.onHint(job);
       }),
       this.bus.subscribe('job-cancel', ({ jobId, why }) => {
         this.runner.cancel(jobId, why);
@@ -156,8 +156,7 @@ export class Worker {
     await this.runner.drain(graceMs);
   }
 
-  /** Handles a hint. */
-  private announce(job: BusMessages['job-runnable']): void {
+  private onHint(job: BusMessages['job-runnable']): void {
     if (!this.runner.handles(job.kind)) return;
     this.candidates.add(job);
     this.pump();
