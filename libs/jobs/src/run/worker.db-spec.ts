@@ -100,7 +100,7 @@ describe('Worker', () => {
 
   it('completes the message of a running job without another claim', async () => {
     const { promise, resolve } = Promise.withResolvers<JobOutcome>();
-    const { app } = await work(() => promise, { WORKER_SLOTS: '1' });
+    const { app } = await work(() => promise);
     const claims = jest.spyOn(app.get(LeaseRepository), 'claim');
     const jobId = await start();
     await api.rows('DELETE FROM pgboss.job');
