@@ -67,7 +67,8 @@ export class StartBatch {
         slot.begin(toClaimed(job), since);
       } else {
         this.effects.queued.push(request);
-        // It has no queue message. A job that has ended meanwhile may have freed capacity that the insert did not see, so one more claim is tried.
+        // The job has no queue message. Another job that has ended meanwhile may have freed capacity that the insert did not see, so one more
+        // claim is tried.
         this.effects.runnable.push(request);
         slot.release();
       }
