@@ -26,7 +26,7 @@ interface Execution extends LocatedNode {
 export class NodeHooks {
   private known: Promise<HookedJob> | undefined;
 
-  constructor(private readonly scope: Pick<LeaseContext, 'run' | 'facts' | 'services'>) {}
+  constructor(private readonly context: Pick<LeaseContext, 'run' | 'facts' | 'services'>) {}
 
   /** Returns whether hooks apply to a node run. */
   concern(row: NodeRunRow): boolean {
@@ -34,13 +34,13 @@ export class NodeHooks {
   }
 
   private mayMatch(on: 'beforeNode' | 'afterNode', row: NodeRunRow): boolean {
-    const { hooks } = this.scope.services;
+    const { hooks } = this.context.services;
     return hooks.has(on) && hooks.has(on, { ...this.fields, node: nodeOf(row) });
   }
 
   /** The event fields that are the same for the whole job. */
   private get fields(): Omit<HookedJob, 'userId'> {
-    const { workspaceId, jobId, threadId, principal, kind, workflowId: workflow, labels } = this.scope.run.job;
+    const { workspaceId, jobId, threadId, principal, kind, workflowId: workflow, labels } = this.context.run.job;
     return { workspaceId, jobId, threadId, principal, kind, agent: null, workflow, labels };
   }
 
@@ -56,7 +56,7 @@ export class NodeHooks {
   }
 
   private async before(row: NodeRunRow, signal: AbortSignal): Promise<Hooked> {
-    const { facts, run, services } = this.scope;
+    const { facts, run, services } = this.context;
     const { input, extra } = row;
     const known =
       facts.hookedOf(row.ordinal) ?? (extra.hooks === undefined ? undefined : { input, hooks: extra.hooks });
@@ -78,7 +78,7 @@ export class NodeHooks {
   }
 
   private async after(row: NodeRunRow, signal: AbortSignal, report: Report): Promise<Report> {
-    const { facts, services } = this.scope;
+    const { facts, services } = this.context;
     const { event } = report;
     if (event.type !== 'settled' || !this.mayMatch('afterNode', row)) return report;
     const { settlement, key } = event;
@@ -105,7 +105,7 @@ export class NodeHooks {
     original: string,
   ): string {
     if (applied.length === 0 || event[name] === original) return original;
-    const redactor = this.scope.services.redactor.of(this.scope.run.job.workspaceId);
+    const redactor = this.context.services.redactor.of(this.context.run.job.workspaceId);
     return toStorableText(redactor.redact(toText(event[name])));
   }
 
@@ -116,7 +116,7 @@ export class NodeHooks {
 
   private async describe(): Promise<HookedJob> {
     const { fields } = this;
-    return { ...fields, userId: await this.scope.services.hooks.userIdOf(fields.workspaceId, fields.principal) };
+    return { ...fields, userId: await this.context.services.hooks.userIdOf(fields.workspaceId, fields.principal) };
   }
 }
 

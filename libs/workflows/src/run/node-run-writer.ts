@@ -10,11 +10,11 @@ import { nodeRunRow } from './node-run.part.js';
 
 /** Writes the current state of node runs, and publishes events when one begins and ends. */
 export class NodeRunWriter {
-  constructor(private readonly scope: Pick<LeaseContext, 'run' | 'facts'>) {}
+  constructor(private readonly context: Pick<LeaseContext, 'run' | 'facts'>) {}
 
   /** Call it before the node runs. `isKept`: writes the row now; otherwise only when the node has ended. */
   begin(row: NodeRunRow, isKept: boolean): void {
-    const { run, facts } = this.scope;
+    const { run, facts } = this.context;
     if (facts.begin(row.ordinal)) run.append({ events: [nodeStarted(run.job.jobId, row)] });
     if (isKept) this.append(facts.completed(row));
     crashpoint('after-node-start');
@@ -22,7 +22,7 @@ export class NodeRunWriter {
 
   /** False: the text limit of the run is exceeded; this row is truncated. */
   store(ended: NodeRunRow): boolean {
-    const { run, facts } = this.scope;
+    const { run, facts } = this.context;
     const given = facts.completed(ended);
     const isWithin = facts.addText(given) <= LIMITS.runText;
     const row = isWithin ? given : withCutTexts(given);
@@ -43,15 +43,15 @@ export class NodeRunWriter {
 
   iterate({ key, iteration, of }: Extract<RunCommand, { type: 'iterate' }>): void {
     const body = { nodeId: key.nodeId, iteration, maxIterations: of };
-    this.scope.run.append({ events: [{ type: 'loop-iteration', body }] });
+    this.context.run.append({ events: [{ type: 'loop-iteration', body }] });
   }
 
   warn({ key, code, text }: Extract<RunCommand, { type: 'warn' }>): void {
-    this.scope.run.append({ events: [{ type: 'warning', body: { code, text, nodeId: key.nodeId } }] });
+    this.context.run.append({ events: [{ type: 'warning', body: { code, text, nodeId: key.nodeId } }] });
   }
 
   private append(row: NodeRunRow): void {
-    const { run, facts } = this.scope;
+    const { run, facts } = this.context;
     run.append({ rows: [nodeRunRow(run.job, row, facts.of(row.ordinal))] });
   }
 }

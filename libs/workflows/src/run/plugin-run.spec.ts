@@ -15,7 +15,7 @@ it.each(['once', 'idempotent'])(
     const code = jest.fn();
     const controller = new AbortController();
     const node = { type: 'pay', effect, parse: () => Promise.resolve({}), definition: { run: code } };
-    const scope = {
+    const context = {
       run: {
         job: { jobId: 'j', workspaceId: 'w', format: 1 },
         ...{ signal: controller.signal, abort: controller.abort.bind(controller) },
@@ -28,7 +28,7 @@ it.each(['once', 'idempotent'])(
     };
     const row = { ordinal: 1, nodeId: 'n', status: 'running', input: '', extra: {}, path: [], iteration: [] };
     // A start of a plugin node reads no more of these than this.
-    const run = new PluginRun(scope as unknown as LeaseContext, row as unknown as NodeRunRow);
+    const run = new PluginRun(context as unknown as LeaseContext, row as unknown as NodeRunRow);
     await expect(run.run('pay', { given: {}, signal: controller.signal })).rejects.toBeInstanceOf(JobCancelled);
     expect(code).not.toHaveBeenCalled();
   },
@@ -41,7 +41,7 @@ it.each([
   const { signal } = new AbortController();
   const code = () => Promise.reject(new DatabaseUnavailable(new Error('ECONNREFUSED')));
   const node = { type: 'pay', effect, parse: () => Promise.resolve({}), definition: { run: code } };
-  const scope = {
+  const context = {
     run: {
       job: { jobId: 'j', workspaceId: 'w', format: 1 },
       ...{ signal, activity: { track: (work: unknown) => work } },
@@ -56,7 +56,7 @@ it.each([
   };
   const row = { ordinal: 1, nodeId: 'n', status: 'running', input: '', extra: {}, path: [], iteration: [] };
   // An attempt reads no more of these than this.
-  const run = new PluginRun(scope as unknown as LeaseContext, row as unknown as NodeRunRow);
+  const run = new PluginRun(context as unknown as LeaseContext, row as unknown as NodeRunRow);
   await expect(run.run('pay', { given: {}, signal })).rejects.toBeInstanceOf(kind);
 });
 
@@ -67,7 +67,7 @@ it('ends with the reason of its signal while a schema parses the data and never 
     return new Promise<never>(() => undefined);
   };
   const node = { type: 'endless', effect: 'pure', parse };
-  const scope = { services: { plugins: { find: () => node } } };
-  const run = new PluginRun(scope as unknown as LeaseContext, {} as unknown as NodeRunRow); // parsing reads no more of them
+  const context = { services: { plugins: { find: () => node } } };
+  const run = new PluginRun(context as unknown as LeaseContext, {} as unknown as NodeRunRow); // parsing reads no more of them
   await expect(run.run('endless', { given: {}, signal: controller.signal })).rejects.toThrow('Node timed out');
 });

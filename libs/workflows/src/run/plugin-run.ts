@@ -44,12 +44,12 @@ const MAX_WAIT_MS = 3_600_000;
  */
 export class PluginRun {
   constructor(
-    private readonly scope: LeaseContext,
+    private readonly context: LeaseContext,
     private readonly row: NodeRunRow,
   ) {}
 
   async run(type: string, { given, signal }: Work): Promise<Ran> {
-    const { plugins } = this.scope.services;
+    const { plugins } = this.context.services;
     const node = plugins.find(type);
     if (node === undefined) return this.awaitPlugin(type);
     const known = node.effect === 'once' ? this.outcomeOfLost(node, given) : null;
@@ -62,7 +62,7 @@ export class PluginRun {
 
   /** Waits for a process that has the plugin: until the request expires, or a person decides. */
   private awaitPlugin(type: string): Waiting {
-    const { questions } = this.scope;
+    const { questions } = this.context;
     const waits = questions.count(this.row.ordinal, 'plugin@');
     const newest = waits === 0 ? null : questions.find(this.row.ordinal, `plugin@${waits}`);
     if (newest?.status === 'open') return { type: 'waiting', interruptIds: [newest.id] };
@@ -75,13 +75,13 @@ export class PluginRun {
     const about = { type, waits, at: systemClock.now() + delayMs };
     const key = `plugin@${waits + 1}`;
     return this.opened(
-      questions.request(this.row.ordinal, key, () => missingPlugin(this.scope.run.job, this.row, { key, ...about })),
+      questions.request(this.row.ordinal, key, () => missingPlugin(this.context.run.job, this.row, { key, ...about })),
     );
   }
 
   /** The decision of a person about an attempt of an earlier worker; null: no such attempt, or the person chose to repeat it. */
   private outcomeOfLost(node: PluginNode, given: JsonObject): Ran | null {
-    const { facts, questions, run, services } = this.scope;
+    const { facts, questions, run, services } = this.context;
     const attempt = facts.lostAttempt(this.row.ordinal);
     if (attempt === 0) return null;
     const key = `unknown@${attempt}`;
@@ -103,7 +103,7 @@ export class PluginRun {
 
   /** Stores the start of an attempt, except for a `pure` node. Returns the number of the attempt. Throws after a cancel was acknowledged. */
   private async begin({ effect }: PluginNode): Promise<number> {
-    const { run, facts } = this.scope;
+    const { run, facts } = this.context;
     const { ordinal } = this.row;
     const attempt = facts.beginAttempt(ordinal);
     if (effect === 'pure') return attempt;
@@ -119,17 +119,17 @@ export class PluginRun {
     node: PluginNode,
     { data, attempt, signal }: { readonly data: JsonObject; readonly attempt: number; readonly signal: AbortSignal },
   ): Promise<unknown> {
-    const context = await this.contextOf(node, attempt, signal);
+    const nodeContext = await this.contextOf(node, attempt, signal);
     const progress = this.progress();
     try {
       const report: NodeContext['progress'] = (shown) => {
         progress.report(shown);
       };
       const work = async () => {
-        const value = await node.definition.run({ ...context, progress: report }, data);
-        return storeArtifacts(value, context.files, signal);
+        const value = await node.definition.run({ ...nodeContext, progress: report }, data);
+        return storeArtifacts(value, nodeContext.files, signal);
       };
-      return await this.scope.run.activity.track(unlessAborted(signal, work));
+      return await this.context.run.activity.track(unlessAborted(signal, work));
     } catch (error) {
       signal.throwIfAborted();
       // A service of its context needed the database. The job is released, and the node runs again.
@@ -141,7 +141,7 @@ export class PluginRun {
   }
 
   private progress(): CallProgress {
-    const { run, services } = this.scope;
+    const { run, services } = this.context;
     const body = { nodeRunId: nodeRunId(run.job.jobId, this.row), nodeId: this.row.nodeId };
     const redactor = services.redactor.of(run.job.workspaceId);
     return new CallProgress(
@@ -157,7 +157,7 @@ export class PluginRun {
     attempt: number,
     signal: AbortSignal,
   ): Promise<Omit<NodeContext, 'progress'>> {
-    const { run, services } = this.scope;
+    const { run, services } = this.context;
     const { workspaceId, jobId, threadId, principal, workflowId } = run.job;
     const { ordinal, nodeId, input } = this.row;
     const userId = await services.contexts.userIdOf(workspaceId, principal);
@@ -197,7 +197,7 @@ export class PluginRun {
   }
 
   private redact(text: string): string {
-    return toStorableText(this.scope.services.redactor.of(this.scope.run.job.workspaceId).redact(text));
+    return toStorableText(this.context.services.redactor.of(this.context.run.job.workspaceId).redact(text));
   }
 }
 

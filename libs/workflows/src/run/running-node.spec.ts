@@ -15,7 +15,7 @@ it('tracks the request of an HTTP node as work of its run, from the commit befor
     seen.push([step, working]);
     return Promise.resolve();
   };
-  const scope = {
+  const context = {
     run: {
       job: { jobId: 'j', workspaceId: 'w' },
       activity: {
@@ -36,7 +36,7 @@ it('tracks the request of an HTTP node as work of its run, from the commit befor
     },
   };
   // The request of a node reads no more of these than this.
-  const node = new RunningNode(scope as unknown as LeaseContext, { ordinal: 1 } as NodeRunRow, {} as ScopeView, {
+  const node = new RunningNode(context as unknown as LeaseContext, { ordinal: 1 } as NodeRunRow, {} as ScopeView, {
     signal: new AbortController().signal,
     isContent: false,
   });

@@ -32,7 +32,7 @@ type BranchEnd = Parameters<NodePorts['branchFinished']>[2];
 export class RunningNode implements NodePorts {
   private readonly job: JobRun['job'];
   constructor(
-    private readonly scope: LeaseContext,
+    private readonly context: LeaseContext,
     private readonly row: NodeRunRow,
     private readonly view: ScopeView,
     private readonly options: {
@@ -40,57 +40,57 @@ export class RunningNode implements NodePorts {
       readonly isContent: boolean;
     },
   ) {
-    this.job = scope.run.job;
+    this.job = context.run.job;
   }
 
   /** Commits before the model call, so that a crash does not repeat earlier work. */
   async converse(request: Conversing): Promise<Conversed> {
-    await this.scope.run.commit();
+    await this.context.run.commit();
     const { branch, signal, messages: whole, ...asked } = request;
-    const { messages, leftOut } = compactSession(whole, this.scope.contextTokens);
+    const { messages, leftOut } = compactSession(whole, this.context.contextTokens);
     if (leftOut > 0 && this.isUnpublished('compacted')) {
       this.warn('SESSION_COMPACTED', `The ${leftOut} oldest messages of the session are more than the model can read.`);
     }
     const isContent = this.options.isContent && branch === undefined;
     const view = this.viewOf(branch ?? null, { isShown: asked.isShown, isContent, signal });
-    return this.scope.conversations.converse(view, { ...asked, messages });
+    return this.context.conversations.converse(view, { ...asked, messages });
   }
 
   async callTool(call: { readonly name: string; readonly arguments: string }): Promise<CalledTool> {
-    return this.scope.conversations.callTool(this.viewOf(null, { isShown: false, isContent: false }), call);
+    return this.context.conversations.callTool(this.viewOf(null, { isShown: false, isContent: false }), call);
   }
 
   ask(question: Question): Promise<PersonAnswer> {
     const { row, view } = this;
-    return Promise.resolve(this.scope.questions.ask({ row, view }, question, this.now()));
+    return Promise.resolve(this.context.questions.ask({ row, view }, question, this.now()));
   }
 
   async toolSchema(name: string): Promise<Readonly<Record<string, unknown>> | undefined> {
-    const tools = await this.scope.services.catalog.of(this.job.workspaceId);
+    const tools = await this.context.services.catalog.of(this.job.workspaceId);
     return tools.definitionOf(name)?.function.parameters;
   }
 
   remember(text: string, metadata: Readonly<Record<string, unknown>>): Promise<void> {
     const { sessionId } = this.view;
     const memory = { nodeRun: this.row.ordinal, sessionId, text: toStorableText(text), metadata };
-    this.scope.run.append({ rows: [memoryRow(this.job, memory)] });
+    this.context.run.append({ rows: [memoryRow(this.job, memory)] });
     return Promise.resolve();
   }
 
   async recall(query: Parameters<NodePorts['recall']>[0]): Promise<readonly MemoryEntry[]> {
-    await this.scope.run.commit(); // so that the memory contains what other nodes stored
+    await this.context.run.commit(); // so that the memory contains what other nodes stored
     const { workspaceId } = this.job;
-    return this.scope.services.memory.recall({ workspaceId, sessionId: this.view.sessionId, ...query });
+    return this.context.services.memory.recall({ workspaceId, sessionId: this.view.sessionId, ...query });
   }
 
   /** A request that may change something carries the id of its node run, so that the receiver can detect a repetition. */
   fetch(request: Fetched): ReturnType<NodePorts['fetch']> {
     // During a request, a process that stops must not treat the job as one that waits for a model.
-    return this.scope.run.activity.track(this.send(request));
+    return this.context.run.activity.track(this.send(request));
   }
 
   private async send({ method, url, headers, body, timeoutMs }: Fetched) {
-    const { run, services } = this.scope;
+    const { run, services } = this.context;
     const hosts = await services.hosts.of(this.job.workspaceId);
     const isRead = method === 'GET' || method === 'HEAD';
     await run.commit();
@@ -115,23 +115,23 @@ export class RunningNode implements NodePorts {
       return Promise.resolve({ type: 'over', timedOut: true, data: undefined });
     }
     const { row, view } = this;
-    const answer = this.scope.questions.wait({ row, view }, { event, at }, now);
+    const answer = this.context.questions.wait({ row, view }, { event, at }, now);
     if (answer.type === 'waiting') return Promise.resolve(answer);
     return Promise.resolve({ type: 'over', timedOut: answer.action === 'timeout', data: answer.data });
   }
 
   runPlugin(type: string, given: Readonly<Record<string, unknown>>): ReturnType<NodePorts['runPlugin']> {
-    return new PluginRun(this.scope, this.row).run(type, { given, signal: this.options.signal });
+    return new PluginRun(this.context, this.row).run(type, { given, signal: this.options.signal });
   }
 
   warn(code: string, text: string): void {
     const { nodeId } = this.row;
-    this.scope.run.append({ events: [{ type: 'warning', body: { code, text: toStorableText(text), nodeId } }] });
+    this.context.run.append({ events: [{ type: 'warning', body: { code, text: toStorableText(text), nodeId } }] });
   }
 
   branchStarted(branchId: string, label: string): void {
     if (!this.isUnpublished(`${branchId} started`)) return;
-    this.scope.run.append({ events: [{ type: 'branch-started', body: this.branchOf(branchId, label) }] });
+    this.context.run.append({ events: [{ type: 'branch-started', body: this.branchOf(branchId, label) }] });
   }
 
   branchFinished(branchId: string, label: string, end: BranchEnd): void {
@@ -146,7 +146,7 @@ export class RunningNode implements NodePorts {
           }
         : { status: 'completed' as const, output: projectResult(toStorableText(end.output), 'ui') };
     const body = { ...this.branchOf(branchId, label), ...outcome };
-    this.scope.run.append({ events: [{ type: 'branch-finished', body }] });
+    this.context.run.append({ events: [{ type: 'branch-finished', body }] });
   }
 
   /** No model reports what it accepts, so images and files are allowed, as in chat. */
@@ -164,7 +164,7 @@ export class RunningNode implements NodePorts {
 
   /** Returns whether the event was not published yet, by this node run or by a crashed worker. */
   private isUnpublished(what: string): boolean {
-    const published = this.scope.facts.publishedOf(this.row.ordinal);
+    const published = this.context.facts.publishedOf(this.row.ordinal);
     const isUnpublished = !published.has(what);
     published.add(what);
     return isUnpublished;
@@ -176,7 +176,7 @@ export class RunningNode implements NodePorts {
     const signal = shown.signal === undefined ? own : AbortSignal.any([shown.signal, own]);
     const { isShown, isContent } = shown;
     const node = { nodeRun, nodeId, path, branch };
-    return new NodeView(this.scope.run, node, signal, { isShown, isContent, tally: this.scope.facts });
+    return new NodeView(this.context.run, node, signal, { isShown, isContent, tally: this.context.facts });
   }
 }
 

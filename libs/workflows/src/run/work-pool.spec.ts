@@ -27,8 +27,8 @@ async function scene(waits: Readonly<Record<string, Omit<Waiting, 'type'>>>) {
   const run = { signal: new AbortController().signal, commit: () => Promise.resolve(), job: {} };
   const view = ScopeMemory.of({ workflowName: 'w', sessionId: 's', inputs: new Map(), attachments: [] }, []);
   const pool = new WorkPool({
-    // It commits, and has its questions loaded; nothing else of its scope is touched by nodes that only wait.
-    scope: { run, questions: { load: () => undefined } } as unknown as LeaseContext,
+    // It commits, and has its questions loaded; nothing else of its context is touched by nodes that only wait.
+    context: { run, questions: { load: () => undefined } } as unknown as LeaseContext,
     nodes: new PlanNodes(planOf(graph)),
     viewOf: () => view,
     answersTo: (awaited) => {

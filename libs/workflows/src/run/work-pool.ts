@@ -25,7 +25,7 @@ interface WaitingNode {
 
 /** The dependencies of a pool, and the receiver of its events. */
 export interface PoolParts {
-  readonly scope: LeaseContext;
+  readonly context: LeaseContext;
   readonly nodes: PlanNodes;
   readonly viewOf: (row: NodeRunRow) => ScopeView | undefined;
   /** Reads which of these answers have arrived. */
@@ -86,12 +86,12 @@ export class WorkPool {
   }
 
   assignmentOf(row: NodeRunRow, signal: AbortSignal): Assignment {
-    const { scope, viewOf } = this.parts;
+    const { context, viewOf } = this.parts;
     const view = viewOf(row);
     if (view === undefined) throw new Error(`node run ${row.ordinal} is not at work`);
     const isContent = this.isContent(row);
     const portsWithin = (own: AbortSignal, hooked = row) =>
-      new RunningNode(scope, hooked, view, { isContent, signal: own });
+      new RunningNode(context, hooked, view, { isContent, signal: own });
     return { row, view, portsWithin, signal };
   }
 
@@ -133,7 +133,7 @@ export class WorkPool {
 
   /** No work of the pool outlives the lease. */
   async stop(): Promise<void> {
-    this.abort(this.parts.scope.run.signal.reason ?? new Error('the run has ended'));
+    this.abort(this.parts.context.run.signal.reason ?? new Error('the run has ended'));
     await Promise.all([...this.works.values()].map(({ done }) => done));
     await Promise.all(this.closings);
   }
@@ -167,7 +167,7 @@ export class WorkPool {
     if (this.waiting.size === 0 || this.mustLook) return;
     const answers = await this.readAnswers();
     if (answers === null) return;
-    this.parts.scope.questions.load(answers.questions);
+    this.parts.context.questions.load(answers.questions);
     const come = new Set([...answers.requests, ...answers.calls]);
     for (const { key, waits } of this.waiting.values())
       if (thingsOf(waits).some((awaited) => come.has(awaited))) this.parts.tell({ type: 'resumed', key });
@@ -176,9 +176,9 @@ export class WorkPool {
 
   /** Null: the lease is lost, or the database is unavailable at the moment. */
   private async readAnswers(): Promise<Answers | null> {
-    const { scope, answersTo } = this.parts;
+    const { context, answersTo } = this.parts;
     try {
-      await scope.run.commit();
+      await context.run.commit();
       const waits = [...this.waiting.values()].map((node) => node.waits);
       return await answersTo({
         requests: waits.flatMap(({ interruptIds }) => interruptIds),
@@ -192,7 +192,7 @@ export class WorkPool {
 
   /** Closes the questions of a node that was cancelled. */
   private async closeNode(ordinal: number): Promise<void> {
-    const { run, conversations, questions } = this.parts.scope;
+    const { run, conversations, questions } = this.parts.context;
     if (this.isClosed || run.signal.aborted) return;
     try {
       const open = questions.of(ordinal).filter(({ status }) => status === 'open');

@@ -103,7 +103,7 @@ const turnsAtOnce = 100;
 /** The parts of one lease's run of a workflow. */
 export interface RunnerParts {
   readonly engine: WorkflowRun;
-  readonly scope: LeaseContext;
+  readonly context: LeaseContext;
   readonly plan: RunPlan;
   readonly budget: RunBudget;
   /** How long running nodes may continue after the time limit. */
@@ -129,14 +129,14 @@ export class WorkflowRunner {
   private turns = 0;
 
   constructor(private readonly parts: RunnerParts) {
-    const { plan, scope, budget, pauseMs, engine, answersTo } = parts;
+    const { plan, context, budget, pauseMs, engine, answersTo } = parts;
     const wake = () => this.wake?.();
-    this.limits = new BudgetWatch(budget, scope.run, { workflowName: plan.graph.name, pauseMs, wake });
+    this.limits = new BudgetWatch(budget, context.run, { workflowName: plan.graph.name, pauseMs, wake });
     const nodes = new PlanNodes(plan);
-    this.work = new NodeWork(nodes, scope.run, scope.services, new NodeHooks(scope));
-    this.writer = new NodeRunWriter(scope);
+    this.work = new NodeWork(nodes, context.run, context.services, new NodeHooks(context));
+    this.writer = new NodeRunWriter(context);
     this.pool = new WorkPool({
-      ...{ scope, nodes, answersTo, wake, viewOf: (row) => engine.viewOf(row) },
+      ...{ context, nodes, answersTo, wake, viewOf: (row) => engine.viewOf(row) },
       tell: (event) => this.events.push(event),
       release: () => {
         this.isReleased = true;
@@ -145,10 +145,10 @@ export class WorkflowRunner {
   }
 
   async drive(): Promise<RunnerRest> {
-    const { engine, scope } = this.parts;
-    const { signal } = scope.run;
+    const { engine, context } = this.parts;
+    const { signal } = context.run;
     signal.addEventListener('abort', this.onAbort);
-    scope.run.onAnswered = () => {
+    context.run.onAnswered = () => {
       this.pool.answerArrived();
     };
     try {
@@ -159,13 +159,13 @@ export class WorkflowRunner {
     } finally {
       this.limits.stop();
       signal.removeEventListener('abort', this.onAbort);
-      scope.run.onAnswered = undefined;
+      context.run.onAnswered = undefined;
       await this.pool.stop();
     }
   }
 
   private async reachRest(): Promise<RunnerRest> {
-    const { engine, scope } = this.parts;
+    const { engine, context } = this.parts;
     for (;;) {
       this.watchBudget(); // stored before anything that depends on it
       for (const event of this.events.splice(0)) this.obey(engine.handle(event));
@@ -176,7 +176,7 @@ export class WorkflowRunner {
         const asked = this.askForMore();
         if (asked !== null && engine.resting)
           return { type: 'waiting', interruptIds: [...new Set([...asked, ...this.pool.awaited])] };
-        if (asked !== null && scope.run.draining) return { type: 'released' };
+        if (asked !== null && context.run.draining) return { type: 'released' };
       }
       await this.nextEvents();
     }
@@ -227,14 +227,14 @@ export class WorkflowRunner {
 
   /** False: the lease is being released. */
   private mayBegin(): boolean {
-    const { run } = this.parts.scope;
+    const { run } = this.parts.context;
     this.isReleased ||= run.draining || run.signal.aborted;
     return !this.isReleased;
   }
 
   /** Returns false if the node must be executed like any other. */
   private executeNow(row: NodeRunRow): boolean {
-    const event = this.work.executeNow(this.pool.assignmentOf(row, this.parts.scope.run.signal));
+    const event = this.work.executeNow(this.pool.assignmentOf(row, this.parts.context.run.signal));
     if (event !== null) this.events.push(event);
     return event !== null;
   }
@@ -249,7 +249,7 @@ export class WorkflowRunner {
   }
 
   private readonly onAbort = (): void => {
-    const reason: unknown = this.parts.scope.run.signal.reason;
+    const reason: unknown = this.parts.context.run.signal.reason;
     this.pool.abort(reason);
     if (endsJob(reason)) this.events.push({ type: 'cancelled' });
     else this.isReleased = true;

@@ -30,7 +30,7 @@ import { WorkflowRunner } from './workflow-runner.js';
 
 /** The result of opening a run, which the caller must end. */
 interface Opened {
-  scope?: LeaseContext;
+  context?: LeaseContext;
 }
 
 const now = (): number => Date.now();
@@ -61,7 +61,7 @@ export class WorkflowHandler implements JobHandler {
       // Close open requests and keep the shown text.
       if (endsWith(run, error)) {
         await this.conversations.closeAll(run);
-        if (opened.scope !== undefined) await this.keepContent(opened.scope);
+        if (opened.context !== undefined) await this.keepContent(opened.context);
       }
       throw error;
     }
@@ -90,8 +90,8 @@ export class WorkflowHandler implements JobHandler {
     facts.load(stored.nodeRuns, stored.published);
     if (run.contentLength > 0) facts.loseContent();
     const { WORKFLOW_PAUSE_MS: pauseMs, MODEL_CONTEXT_TOKENS: contextTokens } = this.instance.config.values;
-    const scope: LeaseContext = { run, conversations, questions, services: this.services, facts, contextTokens };
-    opened.scope = scope;
+    const context: LeaseContext = { run, conversations, questions, services: this.services, facts, contextTokens };
+    opened.context = context;
     const { stopPolicy } = pinned.graph;
     const { spending, refresh } = await this.instance.spendingOf(run, stopPolicy, { facts, isFirstLook });
     const workedMs = this.workedMs(run);
@@ -102,26 +102,26 @@ export class WorkflowHandler implements JobHandler {
       await refresh();
       return this.stored.answersTo(run.job, awaited);
     };
-    const rest = await new WorkflowRunner({ engine, scope, plan, budget, pauseMs, answersTo }).drive();
+    const rest = await new WorkflowRunner({ engine, context, plan, budget, pauseMs, answersTo }).drive();
     if (rest.type !== 'ended') {
       return rest.type === 'released' ? { status: 'released' } : { status: 'waiting', interruptIds: rest.interruptIds };
     }
     // Includes requests of nodes that were cancelled just before a crash.
     if (!rest.result.success || rest.gaveUp || !isFirstLook) await conversations.closeAll();
-    return this.end(scope, rest.result);
+    return this.end(context, rest.result);
   }
 
-  private async end(scope: LeaseContext, result: RunResult): Promise<JobOutcome> {
-    const { run, conversations, facts } = scope;
+  private async end(context: LeaseContext, result: RunResult): Promise<JobOutcome> {
+    const { run, conversations, facts } = context;
     const { success, finalOutput, error } = result;
     if (!success) {
-      await this.keepContent(scope);
+      await this.keepContent(context);
       const { code = 'workflow_failed', message = 'Workflow cancelled' } = error ?? {};
       return { status: 'failed', code, message, retryable: isTransientCode(code) };
     }
     const { MAX_OUTPUT_BYTES } = this.instance.config.values;
     if (Buffer.byteLength(finalOutput) > MAX_OUTPUT_BYTES) {
-      await this.keepContent(scope);
+      await this.keepContent(context);
       return outputLimit(MAX_OUTPUT_BYTES);
     }
     const { text: shown, reasoning } = await this.contentOf(run, facts);
