@@ -35,7 +35,7 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
   'round-restarted': {
     body: '`round`, `reason`, `contentLength`, `reasoningLength`, `nodeId?`, `branchId?`',
     meaning:
-      'The round restarts. Discard the text that the round had added to its workflow node, the content after `contentLength` and the reasoning after `reasoningLength`, also of other rounds: the server sends the text of other rounds again, without `nodeId`. Raises `attempt` by one.',
+      'The round restarts. Discard (1) what this round showed at its node, (2) the content after `contentLength` and (3) the reasoning after `reasoningLength`. If (2) or (3) contain text of other rounds, the server sends that text again, without `nodeId`. Raises `attempt` by one.',
   },
   'model-retry': {
     body: '`round`, `failures`, `delayMs`, `retryAt`, `code`, `reason`, `waits`, `nodeId?`',
@@ -66,7 +66,7 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
   },
   'interrupt-opened': {
     body: '`interruptId`, `kind`, `callId?`, `nodeId?`, `title`, `expiresAt`, `request`',
-    meaning: 'The job waits for a decision or a result from outside. `request` depends on the kind.',
+    meaning: 'The job opened a request; it may still run other calls or nodes. `request` depends on the kind.',
   },
   'interrupt-reminder': {
     body: '`interruptId`, `kind`, `title`, `expiresAt`',
@@ -74,7 +74,7 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
   },
   'interrupt-resolved': {
     body: '`interruptId`, `outcome`, `decidedBy?`, `decidedAt`',
-    meaning: 'The request was settled by a decision, by expiry, or because the job was cancelled.',
+    meaning: 'The request was settled by a decision, a result or its expiry, or because its job or node ended.',
   },
   'job-waiting': { body: '`interruptIds`', meaning: 'The job waits and occupies no worker.' },
   'job-requeued': { body: '`reason`', meaning: 'The job is queued again.' },
