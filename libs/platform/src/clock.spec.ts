@@ -17,6 +17,16 @@ describe('systemClock', () => {
       jest.useRealTimers();
     }
   });
+
+  it('runs at once, without a warning of Node, if the time has passed', async () => {
+    const warnings: string[] = [];
+    const listen = ({ name }: Error) => void warnings.push(name);
+    process.on('warning', listen);
+    await new Promise<void>((resolve) => void systemClock.after(-2_614.65, resolve));
+    await new Promise(setImmediate); // Node emits a warning in the next tick
+    process.off('warning', listen);
+    expect(warnings).not.toContain('TimeoutNegativeWarning');
+  });
 });
 
 describe('ManualClock', () => {

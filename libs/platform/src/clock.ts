@@ -10,7 +10,7 @@ export interface Timer {
 export interface Clock {
   now(): number;
   monotonic(): number;
-  /** Runs `run` once after `delayMs`. The timer never keeps the process alive. */
+  /** Runs `run` once after `delayMs`; a time that has passed counts as 0. The timer never keeps the process alive. */
   after(delayMs: number, run: () => void): Timer;
 }
 
@@ -23,7 +23,7 @@ export const systemClock: Clock = {
   after: (delayMs, run) => {
     let handle: NodeJS.Timeout;
     const wait = (leftMs: number): void => {
-      const stepMs = Math.min(leftMs, longestDelayMs);
+      const stepMs = Math.min(Math.max(leftMs, 0), longestDelayMs);
       handle = setTimeout(() => {
         if (leftMs > stepMs) wait(leftMs - stepMs);
         else run();
