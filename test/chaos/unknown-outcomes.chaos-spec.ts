@@ -202,7 +202,7 @@ describe('`once` tool calls of a killed worker', () => {
     expect(callsOf(job)).toHaveLength(2);
   });
 
-  it('deliver the events 1 to N to every viewer, and repeat an effect only by decision', async () => {
+  it('leave no gap in the events of any viewer, and run again only after a person decides `repeat`', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

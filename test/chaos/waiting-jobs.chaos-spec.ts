@@ -31,7 +31,7 @@ describe('jobs that wait for people', () => {
   const rowsOf = async <Row extends object>(sql: string, values: readonly unknown[] = []) =>
     (await stage.database.postgres.workerPool.query<Row>(sql, [...values])).rows;
 
-  it('survive the end of every process, and run exactly the approved call once after a later answer', async () => {
+  it('survive the end of every process, and run exactly the approved call once after a later decision', async () => {
     const started = await decider.call('/api/jobs', {
       ...{
         threadId: 'a thread',

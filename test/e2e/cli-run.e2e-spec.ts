@@ -211,7 +211,7 @@ describe('nightshift run', () => {
   });
 });
 
-describe('nightshift run with a question of a sub-job', () => {
+describe('request of a sub-job:', () => {
   const asking = ['run', 'use tool workflow.asks {"input": "Hello"}', '--tools', 'workflow.asks'];
 
   /** A workflow that asks a person, and nothing else. */
@@ -237,7 +237,7 @@ describe('nightshift run with a question of a sub-job', () => {
     expect(await graphql(query, env)).toEqual({ data: { offerWorkflowAsTool: offer } });
   });
 
-  it('asks at the terminal and names the workflow', async () => {
+  it('`nightshift run` asks at the terminal and names the workflow', async () => {
     const run = startInTerminal(asking, { env });
     await run.waitForOutput(/asked by workflow\.asks \(sub-job [\w-]+\)/);
     await run.waitForOutput('Your answer?');
@@ -245,7 +245,7 @@ describe('nightshift run with a question of a sub-job', () => {
     expect(await run.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('completed') });
   });
 
-  it('exits with 6 without a terminal, names the workflow, and attaches again', async () => {
+  it('`nightshift run` exits with 6 without a terminal, names the workflow, and `nightshift attach` continues it', async () => {
     const left = await runCli(asking, { env });
     expect(left).toMatchObject({ code: 6, stderr: expect.stringContaining('asked by workflow.asks (sub-job ') });
     const [, request = ''] = /nightshift approve (\S+) --action approve/.exec(left.stderr) ?? [];
@@ -263,7 +263,7 @@ describe('nightshift run with a question of a sub-job', () => {
     expect(await runCli(['attach', jobId], { env })).toMatchObject({ code: 0 });
   });
 
-  it('prints the request as a line of JSON and stays with --wait', async () => {
+  it('`nightshift run --json` prints the request as a line of JSON, and `nightshift attach --wait` stays', async () => {
     const left = await runCli([...asking, '--json'], { env });
     expect(left).toMatchObject({ code: 6, stderr: '' });
     const lines = linesOf(left.stdout);
@@ -282,7 +282,7 @@ describe('nightshift run with a question of a sub-job', () => {
     expect(linesOf(stays.stdout()).at(-1)).toMatchObject({ event: 'result', status: 'COMPLETED', requests: [] });
   });
 
-  it('exits with 6 from a direct tool call, names the approvers, and attaches again', async () => {
+  it('`nightshift tools call` exits with 6 when a sub-job waits for a decision, and prints the approve and attach commands', async () => {
     const make = `mutation { createAgent(input: { name: "Caller", tools: ["workflow.*"] }) { userErrors { code } } }`;
     expect(await graphql(make, env)).toEqual({ data: { createAgent: { userErrors: [] } } });
     const call = ['tools', 'call', 'workflow.asks', '{"input": "Hello"}', '--agent', 'caller'];

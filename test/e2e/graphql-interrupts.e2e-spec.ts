@@ -309,7 +309,7 @@ describe('interruptActivity', () => {
     socket.close();
   });
 
-  it('sends a request that was closed because its job was stopped', async () => {
+  it('sends the interrupt that `cancelJob` has cancelled', async () => {
     const job = await layOut();
     const id = await open(job);
     const { socket, until } = await watch(here.owner);

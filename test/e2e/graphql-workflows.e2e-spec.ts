@@ -59,7 +59,7 @@ describe('GraphQL workflows', () => {
   }
 
   describe('workflow definitions over GraphQL', () => {
-    it('save, publish, restore and delete a definition', async () => {
+    it('are saved, published, restored and deleted', async () => {
       const document = smallWorkflow({ name: 'Letters', id: 'w-1', ours: { kept: true } });
       const { saveWorkflow } = await run(member, SAVE, { input: { definition: document } });
       expect(saveWorkflow).toMatchObject({

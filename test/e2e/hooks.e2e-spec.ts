@@ -152,7 +152,7 @@ describe('hooks of starts', () => {
 });
 
 describe('hooks of model calls', () => {
-  it('answer instead of the model', async () => {
+  it('respond instead of the model', async () => {
     const asked = server.model.requests.length;
     const job = await server.run({ message: 'answer', tools });
     expect([job.status, job.text, server.model.requests.length]).toEqual(['completed', 'From the hook.', asked]);

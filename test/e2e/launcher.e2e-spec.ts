@@ -377,7 +377,7 @@ describe('nest build', () => {
     expect(run).toMatchObject({ status: 200, code: 0 });
   });
 
-  it('refuses a role that the entry does not have', async () => {
+  it('builds a worker entry point that rejects `--role api`', async () => {
     const entry = join(checkout, 'dist', 'apps', 'worker', 'src', 'main.js');
     const refused = promisify(execFile)(node, [entry, '--role', 'api'], { cwd: checkout, env: environment });
     await expect(refused).rejects.toMatchObject({

@@ -212,7 +212,7 @@ describe('tools of MCP servers in jobs', () => {
     );
   });
 
-  it('run in the isolated tool queue when their settings require it', async () => {
+  it('run in the tool queue when their settings require it', async () => {
     await given.register({ accept: { all: true }, calls: { isolated: true } });
     given.model.enqueue(toolCallReply([callOf('test.steps')]), textReply(['Done.']));
     const user = graphqlMember(given.api, given.people.member.key);

@@ -242,7 +242,7 @@ describe('POST /v1/tools/execute for a pending client call', () => {
     expect(stage.called).toHaveLength(1);
   });
 
-  it('rejects another call', async () => {
+  it('rejects a tool or arguments that differ from the pending call', async () => {
     const id = await pending('call_same');
     for (const change of [{ arguments: { path: '/other' } }, { tool_name: 'echo', arguments: { text: 'hi' } }]) {
       const reply = await stage.execute(openFile(id, change));

@@ -151,7 +151,7 @@ describe('structured output', () => {
       expect(states.size).toBe(bound);
     });
 
-    it('completes starts that are queued behind a running job and the runs that expire for them', async () => {
+    it('expires paused runs for starts at the limit, which complete also when queued behind a running job', async () => {
       const owner = await tenant('queued');
       const { workspaceId } = owner.principal;
       await small.database.postgres.withWorkspaceSql(workspaceId, (sql) =>

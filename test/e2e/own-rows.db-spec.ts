@@ -25,7 +25,7 @@ interface Change {
   readonly before?: Readonly<Record<string, unknown>>;
 }
 
-describe('changes of own rows', () => {
+describe('change records for triggers', () => {
   let database: TestDatabase;
   let engine: TestEngine;
   let member: MemberPrincipal;
@@ -100,7 +100,7 @@ describe('changes of own rows', () => {
     return cancels.inWorkspace(workspaceId, (tx) => cancels.cancel(tx, order));
   };
 
-  describe('of jobs', () => {
+  describe('about jobs', () => {
     it('record the start, each move and the end of a job', async () => {
       await watch(['jobs']);
       const job = await running();
@@ -131,7 +131,7 @@ describe('changes of own rows', () => {
     });
   });
 
-  describe('of messages', () => {
+  describe('about messages', () => {
     it('record the messages of a request, with the job that answers them', async () => {
       await watch(['messages']);
       const content = [{ type: 'text', text: 'Hello' }];
@@ -206,7 +206,7 @@ describe('changes of own rows', () => {
     });
   });
 
-  describe('of tool calls', () => {
+  describe('about tool calls', () => {
     it('record a new call and its result', async () => {
       await watch(['tool-calls']);
       const job = await running();
@@ -278,7 +278,7 @@ describe('changes of own rows', () => {
       expect(await brief()).toEqual([['update', 'pending', 'failed']]);
     });
 
-    it('show a call with an unknown outcome as pending until somebody decides', async () => {
+    it('show a call with an unknown outcome as pending until a person decides', async () => {
       await watch(['tool-calls']);
       const job = await running();
       await commit(writeOf(job, 1, { rows: [newCallRow(job, 1, call({ status: 'running' }))] }));

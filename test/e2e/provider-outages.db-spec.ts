@@ -231,7 +231,7 @@ describe('waiting job of a requester without access', () => {
     expect(stage.requests('Leave.')).toHaveLength(1);
   });
 
-  it('fails as a workflow, also with error handling `continue`', async () => {
+  it('fails as a workflow job even if its node has errorHandling `continue`', async () => {
     stage.script('Leave, too.', later());
     const node = agent('Leave, too.', { errorHandling: { mode: 'continue' } });
     const jobId = await stage.run({ a: node }, ['start -> a']);

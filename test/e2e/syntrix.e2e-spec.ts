@@ -319,7 +319,7 @@ describe('a delivery of a Syntrix database', () => {
     expect(await jobsOf(chat)).toEqual([]);
   });
 
-  it('for an unknown connection gets the answer of a wrong signature', async () => {
+  it('to an unknown connection gets the same 401 as a wrong signature', async () => {
     const body = deliveryOf(newChat());
     const reply = await post('/webhook/nowhere/llm', body, signed(body));
     expect([reply.status, reply.body]).toEqual([401, 'Unauthorized']);

@@ -212,7 +212,7 @@ interface Letters {
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string };
 }
 
-describe('endpoints of the isolated tool queue', () => {
+describe('endpoints of the tool queue', () => {
   const list = `query ($first: Int, $after: String) { deadToolCalls(first: $first, after: $after) {
   nodes { id reason toolCallId jobId tool status canRedrive } pageInfo { hasNextPage endCursor } } }`;
   const redrive = `mutation ($id: ID!) { redriveToolCall(input: { id: $id }) {

@@ -17,7 +17,7 @@ const unknown = 'The tool was started but its outcome is unknown. It was not rep
 /** A quarter of an hour, instead of the usual five minutes. */
 const env = { TOOL_QUEUE_TTL_MS: '900000' };
 
-describe('isolated tool queue after losses', () => {
+describe('tool queue after losses', () => {
   let database: TestDatabase;
   let queue: TestToolQueue;
 
@@ -246,7 +246,7 @@ describe('isolated tool queue after losses', () => {
     });
 
     it.each(['active', 'failed', 'completed'])(
-      'repeat when their process was lost before it claimed: %s',
+      'are sent again when the process was lost before it claimed the call: %s',
       async (state) => {
         const sent = await queue.sendOne('once');
         await takeRequests();

@@ -33,7 +33,7 @@ const call = {
   ranMs: null,
 } as const;
 
-describe('isolated tool queue: send', () => {
+describe('tool queue: send', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
   let boss: PgBoss;

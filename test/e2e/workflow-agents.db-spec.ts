@@ -282,7 +282,7 @@ describe('external calls of agent nodes', () => {
     return startWorkflow(api.api, owner, { workflow, prompt: 'Hello' });
   };
 
-  it('wait for the isolated queue without a worker slot, and continue with the result', async () => {
+  it('wait for the tool queue without a worker slot, and continue with the result', async () => {
     model.enqueue(call('dig'));
     const jobId = await run({ miner: agent('Dig.', { tools: ['dig'] }) }, ['start -> miner']);
     const { finish } = await eventually('it digs', () => diggings[0]);
@@ -299,7 +299,7 @@ describe('external calls of agent nodes', () => {
     });
   });
 
-  it('take the result of the isolated queue while another node works', async () => {
+  it('take the result of the tool queue while another node works', async () => {
     const gate = createGate();
     model.answer(({ body }) =>
       body.includes('Think slowly.') ? { ...textReply(['Thought.']), before: gate } : undefined,

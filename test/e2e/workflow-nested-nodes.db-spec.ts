@@ -53,7 +53,7 @@ describe('loop node', () => {
     ]);
   });
 
-  it('passes its input through without a pass', async () => {
+  it('outputs its input when it runs no iteration', async () => {
     stage.script('More?', textReply(['done']));
     const nodes = {
       loop: loop({ conditionPrompt: 'More?' }),

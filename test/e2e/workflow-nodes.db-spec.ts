@@ -177,7 +177,7 @@ describe('texts of workflow nodes', () => {
     expect(longest).toEqual({ ok: true });
   });
 
-  it('fail over the size limit when nodes only pass them on', async () => {
+  it('fail the job with OUTPUT_LIMIT when nodes only pass them on and the copies exceed the size limit', async () => {
     const pause = { type: 'wait', durationMs: 0 };
     const nodes = Object.fromEntries(Array.from({ length: 45 }, (_, i) => [`n${i}`, pause]));
     const edges = Array.from({ length: 15 }, (_, i) => {

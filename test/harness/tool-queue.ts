@@ -52,7 +52,7 @@ export interface CallState {
   readonly taken: boolean;
 }
 
-/** The isolated tool queue over a test database: nothing runs without a command of the test, which sends the calls and decides their results. */
+/** The tool queue over a test database: nothing runs without a command of the test, which sends the calls and decides their results. */
 export interface TestToolQueue {
   readonly app: INestApplicationContext;
   readonly platform: Platform;

@@ -15,7 +15,7 @@ describe('isCrossOriginRisk', () => {
     expect(isCrossOriginRisk({ method: 'POST', headers: own })).toBe(false);
   });
 
-  it.each(['claim', 'validate', 'result'])('allows the intent of a client tool: %s', (intent) => {
+  it.each(['claim', 'validate', 'result'])('allows the header x-or3-tool-intent: %s', (intent) => {
     const headers = { ...own, 'x-or3-cloud-intent': undefined, 'x-or3-tool-intent': intent };
     expect(isCrossOriginRisk({ method: 'POST', headers })).toBe(false);
   });

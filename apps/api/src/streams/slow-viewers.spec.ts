@@ -24,7 +24,7 @@ describe('SlowViewers', () => {
     expect(cut).toEqual(['first', 'second']);
   });
 
-  it('counts a connection once for any number of slow views', () => {
+  it('counts a connection once for any number of slow subscriptions', () => {
     const { cut, enter } = scene();
     const connection = {};
     const leave = [enter('one', 600_000, connection), enter('one', 700_000, connection)];

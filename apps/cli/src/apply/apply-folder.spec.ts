@@ -2,12 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 
 import { difference } from './apply-folder.js';
 
-describe('difference of a file', () => {
-  it('creates what the server does not have', () => {
+describe('difference()', () => {
+  it('returns `create` for a resource that the server does not have', () => {
     expect(difference(null, { name: 'x' })).toEqual({ action: 'create', fields: [] });
   });
 
-  it('finds nothing to change when only the order of members differs', () => {
+  it('finds nothing to change when only the order of keys differs', () => {
     const current = { a: 1, b: { c: [1, { d: null, e: 2 }] } };
     const desired = { b: { c: [1, { e: 2, d: null }] }, a: 1 };
     expect(difference(current, desired)).toEqual({ action: 'unchanged', fields: [] });

@@ -32,7 +32,7 @@ function ask(policies: readonly unknown[], over: Partial<CallQuestion> = {}): Ve
 const actionOf = (rules: readonly unknown[], over: Partial<CallQuestion> = {}): ApprovalAction =>
   ask([{ rules }], over).action;
 
-describe('one policy', () => {
+describe('judgeCall with one policy', () => {
   it('applies the first rule that matches the call', () => {
     const rules = [
       { match: 'files.*', action: 'block' },
@@ -124,8 +124,8 @@ describe('one policy', () => {
   });
 });
 
-describe('several layers of the policy', () => {
-  it('apply the strictest action and name its layer', () => {
+describe('judgeCall with several layers of the policy', () => {
+  it('applies the strictest action and names its layer', () => {
     const asks = { default: 'require_approval' };
     expect(ask([{}, asks, {}])).toMatchObject({ action: 'require_approval', rule: { layer: 'workspace' } });
     expect(ask([asks, { rules: [{ match: '*', action: 'block' }] }])).toMatchObject({
@@ -135,7 +135,7 @@ describe('several layers of the policy', () => {
     expect(ask([asks, { rules: [{ match: '*', action: 'auto_approve' }] }]).action).toBe('require_approval');
   });
 
-  it('apply the approval of a tool with the settings of the workspace', () => {
+  it('applies the approval of a tool with the settings of the workspace', () => {
     const verdict = ask([{}, { decidableBy: 'approvers', timeoutDays: 1 }], { ownApproval: 'require_approval' });
     expect(verdict).toMatchObject({
       action: 'require_approval',
@@ -146,11 +146,11 @@ describe('several layers of the policy', () => {
     expect(ask([], { ownApproval: 'block' }).action).toBe('block');
   });
 
-  it('approve every call when they are empty', () => {
+  it('approves every call when there are none', () => {
     expect(ask([]).action).toBe('auto_approve');
   });
 
-  it('apply the strictest settings of the layers that require approval', () => {
+  it('applies the strictest settings of the layers that require approval', () => {
     const asks = { default: 'require_approval' };
     expect(
       ask([

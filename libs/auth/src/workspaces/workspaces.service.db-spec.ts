@@ -145,8 +145,10 @@ describe('me', () => {
       `firm${serial}`,
     ]);
   });
+});
 
-  it('lets an API key create a workspace only with the scope admin', async () => {
+describe('WorkspacesService.create', () => {
+  it('rejects an API key without the scope admin', async () => {
     const { text } = await auth.apiKeys.create(world.owner, { name: 'k', scopes: ['read', 'write'] });
     const identity = await auth.authenticator.identify({ authorization: `Bearer ${text}` });
     await expect(auth.workspaces.create(identity, { name: 'x' })).rejects.toMatchObject({ code: 'forbidden' });

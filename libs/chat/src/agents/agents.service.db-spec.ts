@@ -204,7 +204,7 @@ describe('the default agent', () => {
     expect(await agents.archive(here.admin, second)).toMatchObject({ archivedAt: expect.any(Number) });
     expect(await agents.archive(here.admin, id)).toMatchObject({ isDefault: false });
     await expect(agents.find(here.admin, id)).rejects.toMatchObject({ code: 'not_found' });
-    // Its name is free, and the next agent becomes the default; jobs still find the pinned version.
+    // The archived agent's name is free, and the next agent that is created becomes the default; jobs still find the pinned version.
     expect(await made()).toMatchObject({ slug: 'clerk', isDefault: true });
     const repository = engine.app.get(AgentsRepository);
     expect(await repository.pinned(here.admin.workspaceId, [{ id, version: 1 }])).toMatchObject([{ id }]);

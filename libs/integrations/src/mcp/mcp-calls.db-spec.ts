@@ -180,7 +180,7 @@ describe('a call', () => {
   });
 });
 
-describe('a server that is a process', () => {
+describe('process of a stdio MCP server', () => {
   const settings: NewMcpServer['settings'] = {
     transport: 'stdio',
     command: process.execPath,
@@ -197,7 +197,7 @@ describe('a server that is a process', () => {
     expect((await variable('NIGHTSHIFT_TEST_POSTGRES')).result).toBe('nothing'); // which this process has
   });
 
-  it('restarts after it has died in a call, and ends with its server', async () => {
+  it('is restarted after it exits during a call, and is stopped when the MCP server is removed', async () => {
     const { id } = await given.mcp.servers.register(
       given.here.admin,
       serverAt('', { settings, accept: { all: true } }),

@@ -56,7 +56,7 @@ describe('parseMcpSettings', () => {
 });
 
 describe('isElsewhere', () => {
-  it('reports a move of the server, not a change of how it is called', () => {
+  it('returns true for another URL or other process arguments, false for other headers, variables or timeouts', () => {
     const [a, b] = [parseMcpSettings(http), parseMcpSettings(stdio)];
     expect(isElsewhere(a, parseMcpSettings({ ...http, headers: { 'X-A': 'b' }, timeoutMs: 5 }))).toBe(false);
     expect(isElsewhere(a, parseMcpSettings({ ...http, url: 'https://evil.example/mcp' }))).toBe(true);

@@ -83,7 +83,7 @@ describe('the end of a job without viewers', () => {
   });
 });
 
-describe('the notification of an end', () => {
+describe('job-end notification', () => {
   it('does not exist for a cancelled job', async () => {
     const queued = await stage.start();
     await api.app.get(JobStopper).stop(stage.scope, queued);
@@ -99,7 +99,7 @@ describe('the notification of an end', () => {
     );
   });
 
-  it('exists once when two workers commit the end', async () => {
+  it('is stored once when two workers commit the end', async () => {
     const job = await stage.startClaimed();
     await api.expire(job.jobId);
     const next = await api.claim(job.jobId, 'another worker');

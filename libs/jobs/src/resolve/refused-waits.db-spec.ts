@@ -32,7 +32,7 @@ describe('RefusedWaits', () => {
   const statusOf = async ({ jobId }: { readonly jobId: string }) =>
     (await jobs.rows<{ status: string }>('SELECT status FROM job WHERE id = $1', [jobId]))[0]?.status;
 
-  it("cancels a job by its input's humanWait if the worker did not mark the request as refused", async () => {
+  it('cancels a job started with humanWait `reject` even if an older worker did not mark the request as refused', async () => {
     const job = await asking({ humanWait: 'reject' }, 'tool_approval');
     expect(await jobs.app.get(RefusedWaits).refuse(job)).toBe(true);
     expect(await statusOf(job)).toBe('cancelled');

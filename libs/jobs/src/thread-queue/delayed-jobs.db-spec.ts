@@ -79,7 +79,7 @@ describe('DelayedJobs', () => {
     expect(await jobs.rows('SELECT format > 3 AS "isNew" FROM job WHERE id = $1', [jobId])).toEqual([{ isNew: true }]);
   });
 
-  it('sends one queue message for the instant with the start', async () => {
+  it('sends one queue message, due at startAt, when the job is accepted', async () => {
     const request = await delayed();
     expect(await messagesOf('job.due', request)).toEqual([request.startAt]);
   });

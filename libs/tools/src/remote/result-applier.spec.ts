@@ -60,7 +60,7 @@ describe('toSettlement', () => {
     expect(settle({ status: 'success', result: null })).toMatchObject({ status: 'error' });
   });
 
-  it('returns null for a stopped call, which ends by its effect', () => {
+  it('returns null for a cancelled call, because its declared effect decides its status', () => {
     expect(settle({ status: 'cancelled', error: failure })).toBeNull();
   });
 });

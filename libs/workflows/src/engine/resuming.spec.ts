@@ -25,7 +25,7 @@ function resumed(resumeFrom: Partial<ResumeFrom> & Pick<ResumeFrom, 'startNodeId
 
 const before = [done('start'), done('r', { handles: ['x'], handOn: 'input', input: 'hello' }), done('c'), done('a')];
 
-describe('a run that takes over an earlier one', () => {
+describe('a rerun that reuses an earlier run', () => {
   it('runs its first node and all later ones, and no others', () => {
     const simulated = resumed({ startNodeId: 'join', finished: before });
     expect(simulated.handedOut).toEqual(['join', 'last']);
@@ -37,7 +37,7 @@ describe('a run that takes over an earlier one', () => {
     });
   });
 
-  it('stores taken-over nodes as completed, and counts no steps for them', () => {
+  it('stores reused nodes as completed, and counts no steps for them', () => {
     const simulated = resumed({ startNodeId: 'join', finished: before });
     expect(simulated.row('a')).toMatchObject({ status: 'completed', output: 'A', extra: { isReused: true } });
     expect(simulated.run.steps).toBe(2);

@@ -90,7 +90,7 @@ describe('the branches of a parallel node', () => {
     );
   });
 
-  it('end the job when a call of a branch fails the job', async () => {
+  it('end the job, not only the node, when an approval in a branch expires', async () => {
     const ending = new ConversationFailed({ code: 'approval_expired', message: 'x' }, true);
     await expect(runNode(parallel({ models: { ...models, b: [ending] } }))).rejects.toBe(ending);
   });

@@ -14,7 +14,7 @@ const route = (id: string) => ({
 });
 const way = (...ids: readonly string[]) => ['router', { routes: ids.map((id) => ({ id, label: id })) }] as const;
 
-/** What is different on purpose, by the numbers of the list that both sides are held to. */
+/** The intended differences from or3-workflow-core. The numbers are those of the list of accepted differences. */
 describe('differences from or3-workflow-core:', () => {
   it('1: a join reads the parent that ended last; here all of them, in the order of the edges', async () => {
     const document = definition({ a: 'agent', b: 'agent', c: 'agent' }, ['start > a', 'start > b', 'b > c', 'a > c']);

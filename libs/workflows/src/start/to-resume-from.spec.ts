@@ -33,7 +33,7 @@ const rerun = (nodeId: string, given: Partial<ResumeFrom> = {}) =>
   fromNodeRuns(graph, { rows, before: { ...before, ...given } }, { nodeId, input: null }).session;
 
 describe('the session of a rerun', () => {
-  it('contains the responses of agents since the session was taken over', () => {
+  it('continues the session of an earlier run with the responses of agents in this run', () => {
     expect(rerun('d')).toEqual([...session, { role: 'assistant', content: 'B' }, { role: 'assistant', content: 'C' }]);
   });
 
@@ -41,16 +41,16 @@ describe('the session of a rerun', () => {
     expect(rerun('c')).toEqual([...session, { role: 'assistant', content: 'B' }]);
   });
 
-  it('comes from the run when none was taken over', () => {
+  it('is null when the run reused no session', () => {
     expect(rerun('d', { session: null })).toBeNull();
   });
 });
 
-describe('the node runs that a rerun takes over', () => {
+describe('the node runs that a rerun reuses', () => {
   const takenFrom = (nodeId: string, given: readonly NodeRunRow[] = rows) =>
     fromNodeRuns(graph, { rows: given, before: null }, { nodeId, input: null }).finished;
 
-  it('excludes nodes that run again', () => {
+  it('exclude nodes that run again', () => {
     expect(takenFrom('b').map(({ nodeId }) => nodeId)).toEqual(['start', 'a']);
     expect(takenFrom('d').map(({ nodeId }) => nodeId)).toEqual(['start', 'a', 'b', 'c']);
     expect(takenFrom('start')).toEqual([]);

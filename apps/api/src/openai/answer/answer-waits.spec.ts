@@ -57,7 +57,7 @@ describe('AnswerReader with requests of child jobs', () => {
 
 describe('AnswerReader of a strict response that must not wait for people', () => {
   const log = asLog([...tellStory([{ attempts: [['Hm']], calls: [] }]), finishedAs('cancelled', 'human_wait')]);
-  it('ends with the error of the contract, from events and from a snapshot', () => {
+  it("ends with 400 'cannot pause for human approval or input', from events and from a snapshot", () => {
     const message = 'x-tool-event-format=openai cannot pause for human approval or input';
     for (const items of [oneByOne(log), [snapshotOf(log)]]) {
       expect(readAnswer(items, { format: 'openai' }).at(-1)).toMatchObject({
