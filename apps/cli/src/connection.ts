@@ -64,7 +64,7 @@ export function tokenOf({ token }: Connection): string {
     code: 'unauthenticated',
     message: 'The API key is missing.',
     remedy:
-      'Set NIGHTSHIFT_KEY to an API key (nsk_…), or NIGHTSHIFT_TOKEN to a token, or run this in the folder where `npm start` runs: its demo key is found there. After a start with --data-dir, add the same --data-dir.',
+      'Set NIGHTSHIFT_KEY (nsk_…) or NIGHTSHIFT_TOKEN. Or run this command in the folder where you ran `npm start`, with the same `--data-dir` if you gave one: it reads the demo key there.',
   });
 }
 

@@ -2,8 +2,8 @@ import type { ApprovalPolicy } from '#approvals';
 import type { ModelParameters } from '#models';
 
 /**
- * Limits of an agent. Whole numbers >= 1. `modelRetryForMs` and `onProviderDown` replace the settings of the installation; the others can only
- * tighten its limits. Absent: the value of the installation.
+ * Limits of an agent. Absent: the value of the installation. The numeric limits are whole numbers of at least 1, except `modelRetryForMs`
+ * (0 or more). `modelRetryForMs` and `onProviderDown` replace the settings of the installation; the others only tighten its limits.
  */
 export interface AgentLimits {
   /** Rounds per response; the last round is requested without tools. */
@@ -13,7 +13,7 @@ export interface AgentLimits {
   readonly maxOutputBytes?: number;
   /** Ms within which a response of the model must be complete. */
   readonly roundTimeoutMs?: number;
-  /** How long (ms) model requests that failed before their first byte are retried with pauses of about a minute at most. */
+  /** For how long (ms) model requests that failed before their first byte are retried with a backoff of at most about one minute. */
   readonly modelRetryForMs?: number;
   /** `fail`: the agent's jobs fail instead of waiting for a model provider that is down. */
   readonly onProviderDown?: 'wait' | 'fail';

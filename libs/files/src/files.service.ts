@@ -47,7 +47,10 @@ const putOffMs = 3_600_000;
 export class Files {
   /** Tests replace it. */
   clock: Clock = systemClock;
-  /** Spares uploads to a full workspace the write of their content; the insert of the row counts again. */
+  /**
+   * Caches the stored bytes of each workspace, so that an upload to a full workspace is refused before its content is written. The insert
+   * checks the limit again.
+   */
   private readonly sums = new TimedCache<number>({ clock: systemClock, ttlMs: sumFreshMs, max: 1_000 });
   /** By store, by the monotonic clock. */
   private readonly awayUntil = new Map<string, number>();

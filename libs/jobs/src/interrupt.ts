@@ -79,7 +79,7 @@ export interface Interrupt {
   readonly refused: boolean;
 }
 
-/** A request to be opened. The insert looks up the root job and its requester. `expiresInMs` null: it never expires. */
+/** A request to be opened. The insert looks up the root job and its requester. `expiresAt` null or absent: it never expires. */
 export type NewInterrupt = Pick<Interrupt, 'id' | 'kind' | 'title' | 'request'> &
   Partial<
     Pick<

@@ -93,7 +93,10 @@ export function celEnvironment({ anyName = false }: { readonly anyName?: boolean
   }).registerFunction('string.matchesRe2(string): bool', (text: string, pattern: string) => linear(pattern).test(text));
 }
 
-/** Compiles an untrusted expression. `problem` is a clause: the expression does not parse or type-check, or it calls a forbidden function. */
+/**
+ * Compiles an untrusted expression. `problem` completes "The expression …": it is too long, does not parse or type-check, calls a forbidden
+ * function, or has patterns that are too large.
+ */
 export function compileCel(
   source: string,
   { environment, calls = [], noun, limits, typesAreVariables }: CelLanguage,

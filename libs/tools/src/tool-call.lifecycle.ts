@@ -9,7 +9,7 @@ import type { ToolCallStatus } from './tool-call.js';
  *                                                            └──▶ interrupted ──▶ pending | completed | error, by a decision
  *
  * A call that is safe to repeat can return to an earlier status: to `awaiting_approval` if the policy has become stricter, to
- * `awaiting_client` if its client stopped reporting. A call in the isolated queue that has not started and now needs approval
+ * `awaiting_client` if its client stopped reporting. A call in the tool queue that has not started and now needs approval
  * returns to `pending`, and its job opens the request. A settled call never changes, except that a recorded decision changes
  * `interrupted`. A trigger of the table `tool_call` enforces the same.
  */

@@ -12,7 +12,7 @@ interface EndedToolCall {
   readonly callId: string;
 }
 
-/** Metrics and log lines of the tool calls that this process runs, for its jobs or from the isolated queue. */
+/** Metrics and log lines of the tool calls that this process runs, for its jobs or from the tool queue. */
 @Injectable()
 export class ToolCallTelemetry {
   private readonly started;

@@ -68,7 +68,7 @@ export interface CallState {
   readonly decidedBy: string | null;
   /** The time of the last start, in ms since the epoch. */
   readonly startedAt: number | null;
-  /** The number of starts: in a worker, or in the isolated queue since it was last sent. Absent: never. */
+  /** The number of starts: in a worker, or in the tool queue since it was last sent. Absent: never. */
   readonly attempts?: number;
   /** The tool process that last claimed it; null: none. */
   readonly worker: string | null;
@@ -84,7 +84,7 @@ export interface CallState {
   readonly isReported: boolean;
 }
 
-/** Where a call runs: in its job's worker, in a process of the isolated queue, in a client, or as a sub-job. */
+/** Where a call runs: in its job's worker, in a process of the tool queue, in a client, or as a sub-job. */
 export type CallExecutor = 'worker' | 'queue' | 'client' | 'job';
 
 /** How a call was allowed or rejected. */

@@ -160,7 +160,7 @@ export interface NewCall extends Pick<PlannedCall, 'ordinal' | 'callId' | 'name'
   readonly grantId?: string | null;
   /** The fingerprint of the offered tool. Absent: no tool was offered. */
   readonly toolVersion?: string | null;
-  /** For a call in the isolated queue: how many calls of its tool run at once in the workspace. Absent: no limit. */
+  /** For a call in the tool queue: how many calls of its tool run at once in the workspace. Absent: no limit. */
   readonly concurrency?: number | null;
 }
 

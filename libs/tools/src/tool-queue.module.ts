@@ -33,6 +33,6 @@ const jobSide = [
 ];
 const shared = [...both, ...toolSide, ...jobSide];
 
-/** The isolated tool queue: the part that runs calls, and the part that applies their results. The caller starts both. */
+/** The tool queue: the part that runs calls, and the part that applies their results. The caller starts both. */
 @Module({ imports: [JobsModule, ToolsModule], providers: shared, exports: shared })
 export class ToolQueueModule {}

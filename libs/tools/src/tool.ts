@@ -53,7 +53,7 @@ export interface Tool {
   /** Changes whenever the definition for the model or the code changes. Jobs pin it. */
   readonly version: string;
   /**
-   * `queue`: runs in a process of the isolated tool queue, while the job waits without a slot. `job`: runs as a sub-job; the handler only
+   * `queue`: runs in a process of the tool queue, while the job waits without a slot. `job`: runs as a sub-job; the handler only
    * starts it, for `context.toolCallId` and once per idempotency key.
    */
   readonly isolation: 'worker' | 'queue' | 'job';

@@ -132,7 +132,7 @@ function dataOf(response: Response, text: string): unknown {
 export function toHttpError({ status, headers }: Response, text: string): NightshiftError {
   const { error, code, field, retryable, requestId } = parse(text);
   const retryAfter = Number(headers.get('retry-after') ?? NaN);
-  return new NightshiftError(typeof error === 'string' ? error : `The server answered ${status}`, {
+  return new NightshiftError(typeof error === 'string' ? error : `The server responded with HTTP status ${status}`, {
     code: typeof code === 'string' ? code : codeOf(status),
     field: typeof field === 'string' ? field : undefined,
     retryable: typeof retryable === 'boolean' ? retryable : status >= 500 || status === 429,

@@ -75,14 +75,14 @@ export class JobHandle {
   }
 
   /**
-   * The whole text of the job once it has completed. Throws if the job failed (with its `code`) or was stopped (`cancelled`). Throws
+   * The whole text of the job once it has completed. Throws if the job failed (with its `code`) or was cancelled (`cancelled`). Throws
    * `JobWaitingError` if the job waits for something that this client has no handler for, unless `onWaiting` is given.
    */
   async text(options: EndOptions = {}): Promise<string> {
     const { status, content, error, reason } = await this.result(options);
     if (status === 'COMPLETED') return content;
     const code = status === 'CANCELLED' ? 'cancelled' : (error?.code ?? 'internal');
-    throw new NightshiftError(error?.message ?? `The job was stopped: ${reason ?? 'no reason given'}`, { code });
+    throw new NightshiftError(error?.message ?? `The job was cancelled: ${reason ?? 'no reason given'}`, { code });
   }
 
   /**

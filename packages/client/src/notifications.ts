@@ -41,7 +41,8 @@ export class Notifications {
     const { markNotificationRead } = await this.connection.http.execute(MarkNotificationReadDocument, { id }, options);
     assertTaken(markNotificationRead);
     const { notification } = markNotificationRead;
-    if (notification === null) throw new NightshiftError('Nothing was marked', { code: 'bad_response' });
+    if (notification === null)
+      throw new NightshiftError("The server's response does not contain the notification.", { code: 'bad_response' });
     return notification;
   }
 

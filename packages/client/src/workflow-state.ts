@@ -53,7 +53,7 @@ export interface WorkflowBranchState {
 export interface WorkflowRequest {
   readonly id: string;
   readonly nodeId?: string;
-  /** ISO 8601 in the question of a node, else ms since the epoch; so is `expiresAt`. */
+  /** For a request of a workflow node an ISO 8601 string, else ms since the epoch. `expiresAt` likewise. */
   readonly createdAt: number | string;
   readonly expiresAt?: number | string;
   /** Absent: the request is open. */

@@ -15,7 +15,7 @@ export interface InterruptPage {
   readonly nextCursor: string | null;
 }
 
-/** Requests for the REST endpoint, which shows threads by the names that clients gave them. */
+/** Interrupts as the REST endpoint returns them, with the clients' own thread names. */
 @Injectable()
 export class InterruptInbox {
   constructor(

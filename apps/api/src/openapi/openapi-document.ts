@@ -66,7 +66,7 @@ const tags: Readonly<Record<string, string>> = {
   Notifications: 'Events of your jobs that no viewer saw live. See docs/notifications.md.',
   Workflows:
     'Workflows as jobs. Also available as `model: "workflow/<slug>"` under /v1, and over GraphQL. See docs/workflows.md.',
-  Tools: 'Tool call history and the isolated tool queue. To run a single call: `POST /v1/tools/execute`.',
+  Tools: 'Tool call history and the tool queue. To run a single call: `POST /v1/tools/execute`.',
   GraphQL: 'All features. The schema is apps/api/schema.gql; subscriptions use graphql-ws on the same path.',
   Operations: 'Health, metrics, and API descriptions.',
 };

@@ -1,6 +1,6 @@
 import type { JsonObject } from './resource.js';
 
-/** A resource as the server has it and as the file asks for it, both with defaults, and how to save it. */
+/** The resource on the server, the one in the file (both with defaults), and the function that saves it. */
 export interface Comparison {
   /** Null: the server does not have it. */
   readonly current: JsonObject | null;

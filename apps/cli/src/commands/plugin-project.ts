@@ -1,4 +1,4 @@
-/** What a new plugin may begin with. */
+/** An example that `nightshift init` writes into a new project. */
 export type Example = 'tool' | 'hook' | 'node';
 
 /** Packages of Nightshift that a project installs; the server needs the client. */

@@ -84,7 +84,7 @@ function waitingError({ headers }: Response, { error }: Reply): CliError | null 
 }
 
 function refusal(status: number, { error }: Reply): CliError {
-  const message = error?.message ?? `The server answered ${status}.`;
+  const message = error?.message ?? `The server responded with HTTP status ${status}.`;
   const isApproval = error?.code === 'approval_required';
   return new CliError({
     exitCode: isApproval ? exitCodes.waiting : (exits[status] ?? exitCodes.failed),

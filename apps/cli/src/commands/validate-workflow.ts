@@ -7,7 +7,7 @@ import { oneLine } from '../terminal/plain-text.js';
 import type { Screen } from '../terminal/screen.js';
 import { readDocument } from './read-input.js';
 
-/** What a save would say about a document. */
+/** Validates a document as a save would, and prints the issues. */
 export async function validateWorkflow(context: Context, file: string): Promise<ExitCode> {
   const { screen, json, emit } = context;
   const definition = await readDocument(file, screen.input);

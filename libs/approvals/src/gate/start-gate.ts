@@ -6,7 +6,7 @@ import { CallGate, type GateDecision } from './call-gate.js';
 import { StartingCallsRepository } from './starting-calls.repository.js';
 
 /**
- * Asks the gate right before a call starts outside of the job's own process: in a process of the isolated queue, or in a client. The gate
+ * Asks the gate right before a call starts outside of the job's own process: in a process of the tool queue, or in a client. The gate
  * reads through caches: never call it inside the transaction that locks the job.
  */
 @Injectable()

@@ -1,6 +1,6 @@
 import { AppError } from '#platform';
 
-/** The caller may read the request but not decide it. The request stays open. */
+/** The caller may read the request but not decide it. The request stays open. The message is part of the wire contract. */
 export const cannotDecide = () => new AppError({ code: 'cannot_decide', message: 'You cannot decide this request' });
 
 export const argumentsChanged = () =>
@@ -47,7 +47,7 @@ export const missingArgumentsHash = (requestId: string) =>
 
 export const invalidAnswer = (field: string, message: string) => new AppError({ code: 'bad_request', message, field });
 
-/** The decision or action is not allowed for this request; `issues` lists the allowed ones. */
+/** The decision or action is not allowed for this request; `issues` lists the allowed ones. The message is part of the wire contract. */
 export const invalidWord = (field: 'decision' | 'action', words: readonly string[]) =>
   new AppError({
     code: 'bad_request',

@@ -11,7 +11,7 @@ export interface ContextInit {
   readonly req?: object | null;
   readonly requestId: string;
   readonly identity: Identity;
-  /** The caller in the entered workspace, or the error that explains why the credentials enter none. */
+  /** The caller as a member of the current workspace, or the error that explains why there is none. */
   readonly entrance: MemberPrincipal | AppError;
   /** Ends the connection that carries the operation. */
   readonly close: (reason: CloseReason) => void;

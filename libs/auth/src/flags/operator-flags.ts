@@ -125,7 +125,7 @@ function detailsOf(wanted: Wanted): Record<string, string | number | boolean | s
 function tooMany({ name: limit, value, counts }: { name: string; value: number; counts: string }): AppError {
   return new AppError({
     code: 'limit_reached',
-    message: `At most ${value} ${counts}. Remove one first.`,
+    message: `There can be at most ${value} ${counts}. Remove one first.`,
     details: limitDetails({ name: limit, value, raisedBy: 'fixed' }),
   });
 }

@@ -137,7 +137,7 @@ export class OperatorService {
     if (!(await this.parts.directory.hasWorkspace(id))) throw notFound('Workspace');
   }
 
-  /** A principal that may read what an owner may read, without a real user. */
+  /** A principal with all rights of an owner for one minute, without a real user. It lists keys and members, and revokes keys. */
   private ownerOf(workspaceId: string) {
     return userPrincipal({ workspaceId, userId: newId(), role: 'owner', expiresAt: systemClock.now() + 60_000 });
   }

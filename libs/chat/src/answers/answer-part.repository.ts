@@ -59,7 +59,7 @@ const sessionSteps: CommitPart<SessionRow> = {
      AND s.latest_answer = r.after RETURNING 1`,
 };
 
-/** The row of a new answer, written with its job. */
+/** The row of a new `/v1` response, written with its job. */
 export function newAnswerRow(job: JobRef, answer: NewAnswer): PartRow {
   return partRow(answers, [job.workspaceId, job.jobId, answer.id, toBody(answer)]);
 }

@@ -69,7 +69,7 @@ export interface AnswerSession {
   readonly latestId: string;
 }
 
-/** The stored answers that a request may refer to, read before it is started. */
+/** The stored `/v1` responses that a request may refer to, read before it starts a job. */
 export interface KnownAnswers {
   /** Null if the request has no session id, or a new one. */
   readonly session: AnswerSession | null;

@@ -102,7 +102,7 @@ type RoundCall = NewCall & ExtraCallRows;
 interface ExtraCallRows {
   /** The whole result, if the row contains only a preview of it. */
   readonly whole?: string;
-  /** How long the call may wait in the isolated queue. Absent for other calls. */
+  /** How long the call may wait in the tool queue. Absent for other calls. */
   readonly ttlMs?: number;
 }
 

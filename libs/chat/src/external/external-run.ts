@@ -50,7 +50,8 @@ export class ExternalRun {
     if (outcome.status !== 'completed') return outcome;
     const { rounds } = await this.options.conversations.load(this.run.job);
     const round = rounds.toSorted((a, b) => a.number - b.number).at(-1);
-    const calls = round === undefined || round.captured === null ? [] : (JSON.parse(round.captured) as CollectedCall[]); // the loop wrote it
+    // JSON written by the tool loop.
+    const calls = round === undefined || round.captured === null ? [] : (JSON.parse(round.captured) as CollectedCall[]);
     const isWritten = await this.chat.writeAnswer(this.run, this.options.reference, { text: round?.text ?? '', calls });
     if (isWritten) return outcome;
     return { status: 'failed', code: 'empty_answer', message: 'The model sent an empty response. Ask again.' };

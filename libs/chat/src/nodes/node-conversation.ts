@@ -45,7 +45,7 @@ export function agentOf(
   return agent !== undefined && Object.hasOwn(agents, agent) ? (agents[agent] ?? null) : null;
 }
 
-/** A person or client must settle a request first, or a call in the isolated queue or as a sub-job must end. */
+/** A person or client must settle a request first, or a call in the tool queue or as a sub-job must end. */
 export interface NodeWait {
   readonly type: 'waiting';
   readonly interruptIds: readonly string[];

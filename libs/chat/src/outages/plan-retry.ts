@@ -2,7 +2,7 @@ import type { ModelError } from '#models';
 
 /** The settings that decide when and how a failed model request is repeated. Times in ms. */
 export interface RetryPolicy {
-  /** How long a request is retried with pauses of about a minute at most; later pauses are longer. */
+  /** For how long a request is retried with a backoff of at most about one minute; later the backoff grows to ten minutes. */
   readonly retryForMs: number;
   readonly onProviderDown: 'wait' | 'fail';
   /** The first delay; it doubles with each retry. */

@@ -11,7 +11,7 @@ import type { RetryPolicy } from './plan-retry.js';
 
 /** The settings of a start or an agent for failed model requests; absent fields: the settings of the installation. */
 export interface ProviderDownOptions {
-  /** How long (ms) failed requests are retried with pauses of about a minute at most. */
+  /** For how long (ms) failed requests are retried with a backoff of at most about one minute. */
   readonly modelRetryForMs?: number;
   /** `fail`: the job fails instead of waiting. */
   readonly onProviderDown?: 'wait' | 'fail';

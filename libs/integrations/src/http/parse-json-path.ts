@@ -13,7 +13,6 @@ export interface Segment {
   readonly selectors: readonly Selector[];
 }
 
-/** A parsed path. */
 export interface JsonPath {
   readonly segments: readonly Segment[];
   /** Whether the path selects at most one value (RFC 9535, 2.3.5.1, a singular query). */

@@ -6,7 +6,7 @@ import type { McpDefinition } from './mcp-definition.js';
 interface McpCommonSettings {
   /** Timeout of a call in ms; null: the default of the installation. */
   readonly timeoutMs: number | null;
-  /** Whether calls go to the isolated tool queue, so that jobs wait for them without a worker slot. */
+  /** Whether calls go to the tool queue, so that jobs wait for them without a worker slot. */
   readonly isolated: boolean;
   /** Whether `effect` and `effects` may be weaker than the server's own hints. */
   readonly trusted: boolean;

@@ -27,9 +27,9 @@ export function tooManyMcpServers(limit: number): AppError {
   return new AppError({ code: 'conflict', message: `A workspace can have ${limit} MCP servers: remove one first` });
 }
 
-/** The server lists no tool with this name. */
+/** The MCP server lists no tool with this name. */
 export function mcpToolNotFound(name: string): AppError {
-  return new AppError({ code: 'not_found', message: `The server lists no tool called "${name}"`, field: 'names' });
+  return new AppError({ code: 'not_found', message: `The MCP server lists no tool named "${name}"`, field: 'names' });
 }
 
 /** The tool cannot be offered, even if an admin accepts it. */

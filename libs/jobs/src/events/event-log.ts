@@ -27,8 +27,8 @@ interface WaitingWrite {
 }
 
 /**
- * Writes that wait to share a commit. Each write is sent when it is due, or with a batch that is sent at most `rideMs` earlier. So the streams
- * of a process soon flush together, which needs far fewer commits. Each run has at most one waiting write.
+ * Writes that wait to share a commit. A write is sent when it is due. A batch also takes the writes that are due within the next `rideMs`,
+ * which saves commits. Each run has at most one waiting write.
  */
 export class WaitingWrites {
   private readonly waiting = new Set<WaitingWrite>();

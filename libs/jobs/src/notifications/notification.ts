@@ -20,7 +20,7 @@ export interface Notification {
   readonly interruptId: string | null;
   /** The webhook endpoint of an `endpoint_disabled`, else null. */
   readonly endpointId: string | null;
-  /** The title of the request, else the current name of the thread or of the workflow; of an endpoint its description or host. May be empty. */
+  /** For a request, its title; for a job, the current title of its thread or workflow; for an endpoint, its description or host. May be empty. */
   readonly title: string;
   readonly createdAt: number;
   /** Null if it was not read. */

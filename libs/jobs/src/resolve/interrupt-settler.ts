@@ -22,7 +22,7 @@ export interface Settlement {
   readonly runnable?: boolean;
 }
 
-/** What a kind of request does when it expires, or when its client is lost. */
+/** How requests of one kind end when they expire or their client stops renewing its claim. */
 export interface DueHandler {
   readonly kind: InterruptKind;
   /**

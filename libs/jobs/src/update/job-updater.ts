@@ -72,7 +72,7 @@ interface CommittedChange {
 }
 
 /**
- * Changes a job without its lease: a decision, a client's result, a result from the isolated queue, an expiry. Each change locks the
+ * Changes a job without its lease: a decision, a client's result, a result from the tool queue, an expiry. Each change locks the
  * job's row first and reads other rows in later statements, so it sees every earlier change, and a worker that is about to wait sees
  * this one: a wake-up is never lost. The events and the queue message commit with the change.
  */

@@ -53,7 +53,7 @@ export class ProviderBreakers {
   }
 }
 
-/** Only the first parts count: a provider that has begun to respond is not down. */
+/** The breaker counts only the first part of each stream: a provider that has begun to respond is not down. */
 function withBreaker(model: Model, breaker: ProviderBreaker): Model {
   return {
     async *stream(request, signal) {

@@ -20,9 +20,9 @@ export interface BusMessages {
   'access-changed': { readonly workspaceId: string };
   /** A request to a person or a client was opened or settled in this workspace. */
   'interrupts-changed': { readonly workspaceId: string };
-  /** A message was added to a queue of isolated tools. */
+  /** A message was added to the tool queue. */
   'tool-queue': { readonly workspaceId: string; readonly queue: 'requests' | 'results' };
-  /** A call in the isolated queue must end, in the process that runs it. */
+  /** A call in the tool queue must end, in the process that runs it. */
   'tool-cancel': { readonly workspaceId: string; readonly jobId: string; readonly toolCallId: string };
   /** A process runs this plugin; `hash` is the hash of its code. */
   'plugin-loaded': { readonly plugin: string; readonly hash: string };

@@ -42,8 +42,8 @@ export function roleNotReady(role: string, cause: unknown): AppError {
   return new AppError({
     code: 'database_role_not_ready',
     message:
-      `The login of DATABASE_URL may not set the password of ${role}, and the one derived from NIGHTSHIFT_SECRET is not ` +
-      `accepted. Use the secret the role was set up with, or a login with ADMIN OPTION on ${role}.`,
+      `The login of DATABASE_URL may not set the password of ${role}, and Postgres rejects the password derived from ` +
+      `NIGHTSHIFT_SECRET. Use the NIGHTSHIFT_SECRET with which ${role} was set up, or a login with ADMIN OPTION on ${role}.`,
     details: { role },
     cause,
   });

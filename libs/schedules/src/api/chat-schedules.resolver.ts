@@ -75,7 +75,7 @@ export class ChatSchedulesResolver {
   @RequireAbility('change', 'Schedule')
   @Mutation(() => ChatSchedulePayload, {
     description:
-      'Creates a schedule of a chat, or replaces the one with this `id` or `name`. Members change their own, owners and admins all.',
+      'Creates a schedule of a chat, or replaces the one with this `id` or `name`. Members can change their own schedules; owners and admins can change all.',
   })
   saveChatSchedule(
     @Args('input', { type: () => SaveChatScheduleInput, description: 'The schedule.' })
@@ -91,7 +91,7 @@ export class ChatSchedulesResolver {
   @RequireAbility('change', 'Schedule')
   @Mutation(() => ChatSchedulePayload, {
     description:
-      'Enables or disables a schedule of a chat, starting with its next scheduled time. Members change their own, owners and admins all.',
+      'Enables or disables a schedule of a chat, starting with its next scheduled time. Members can change their own schedules; owners and admins can change all.',
   })
   setChatScheduleEnabled(
     @Args('input', { type: () => SetChatScheduleEnabledInput, description: 'The schedule.' })

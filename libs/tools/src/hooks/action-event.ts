@@ -13,13 +13,11 @@ export function toHookedEnd(job: ActionJob): HookedEnd | null {
   };
 }
 
-/** A request in the format of hooks. */
 export function toHookedInterrupt(interrupt: Interrupt): HookedInterrupt {
   const { id, kind, status, title, request, callId, tool, nodeId, rootJobId, createdAt, expiresAt } = interrupt;
   return { id, kind, status, title, request, callId, tool, nodeId, rootJobId, createdAt, expiresAt };
 }
 
-/** A notification in the format of hooks. */
 export function toHookedNotification(notification: JobNotification): HookedNotification {
   const { id, type, userId, rootJobId, threadId, threadName, interruptId, title, createdAt, readAt } = notification;
   return { id, type, userId, rootJobId, threadId, threadName, interruptId, title, createdAt, readAt };

@@ -55,7 +55,7 @@ export interface GivenUp {
 const largestKeptBytes = 65_536;
 
 /**
- * Dead letters of the isolated tool queue. pg-boss moves results there that cannot be applied; this server sends the others. No database
+ * Dead letters of the tool queue. pg-boss moves results there that cannot be applied; this server sends the others. No database
  * policy guards their contents, so members see only the ids of the affected calls.
  */
 @Injectable()

@@ -23,7 +23,7 @@ export interface DeadToolCall {
   readonly call: LetterCall | null;
 }
 
-/** Lists dead letters of the isolated queue, and sends their calls again if that is safe. */
+/** Lists dead letters of the tool queue, and sends their calls again if that is safe. */
 @Injectable()
 export class DeadToolCallsService {
   constructor(

@@ -96,7 +96,7 @@ const releasedSql = selectRequestsSql(callsAgainSql('back', '$4::int', "$3::int 
 type Claim = Pick<ClaimedCall, 'workspaceId' | 'id' | 'epoch'>;
 
 /**
- * The leases of calls in the isolated queue, with the role of the workers or of a tool process. No rows means that the claim is lost, not an
+ * The leases of calls in the tool queue, with the role of the workers or of a tool process. No rows means that the claim is lost, not an
  * error.
  */
 @Injectable()

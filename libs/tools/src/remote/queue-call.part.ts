@@ -5,7 +5,7 @@ import type { ToolSort } from '../tool.js';
 import { idempotencyKey } from '../tool-calls.part.js';
 import { selectRequestsSql } from './request-message.part.js';
 
-/** A call to send to the isolated queue. */
+/** A call to send to the tool queue. */
 export interface QueuedCall {
   readonly round: number;
   readonly ordinal: number;

@@ -9,7 +9,7 @@ import { CallEnds } from './call-ends.js';
 import { callUpdated } from './call-updated.js';
 import { QueueStateRepository } from './queue-state.repository.js';
 
-/** How a call of the isolated queue ended. */
+/** How a call of the tool queue ended. */
 export type QueueEnd = FilteredEnd & CallFate;
 
 /** The facts about the end of a call, besides its result. */
@@ -20,7 +20,7 @@ export interface CallFate {
   readonly approval?: 'withdrawn';
 }
 
-/** Ends calls of the isolated queue in the transaction that locks their job; the job continues once no call of it is open. */
+/** Ends calls of the tool queue in the transaction that locks their job; the job continues once no call of it is open. */
 @Injectable()
 export class QueueSettler {
   constructor(

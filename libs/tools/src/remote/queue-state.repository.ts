@@ -6,7 +6,7 @@ import { appendAudit, Config, Queues, TOOL_QUEUES } from '#platform';
 import type { CancelRequest } from './queue-message.js';
 import { callsAgainSql, requestId, selectRequestsSql } from './request-message.part.js';
 
-/** The state of a call in the isolated queue, by the database's clock, under the lock of its job. */
+/** The state of a call in the tool queue, by the database's clock, under the lock of its job. */
 export interface QueueState {
   /** A tool process has claimed it since it was sent. */
   readonly isTaken: boolean;

@@ -4,7 +4,7 @@ import { Config, hasEnded, Prisma, PrismaService } from '#platform';
 
 import { CANCEL_GRACE_MS } from './queue-state.repository.js';
 
-/** A call of the isolated queue that the sweeper must handle. */
+/** A call of the tool queue that the sweeper must handle. */
 export interface DueCall {
   readonly workspaceId: string;
   readonly jobId: string;
@@ -39,7 +39,7 @@ const dueSql = (limit: number, tried: readonly string[], claimMs: number) => {
 
 const isHeld = Prisma.sql`t.status = 'running' AND t.executor = 'queue' AND t.exec_until > clock_timestamp()`;
 
-/** Reads calls of the isolated queue: of any workspace with the role of the workers, or of one workspace. */
+/** Reads calls of the tool queue: of any workspace with the role of the workers, or of one workspace. */
 @Injectable()
 export class QueuedCallsRepository {
   constructor(
@@ -72,7 +72,10 @@ export class QueuedCallsRepository {
     return this.prisma.asWorker((client) => client.$queryRaw<DueCall[]>(sql));
   }
 
-  /** Calls with an id after `after` that have waited for a lease: their requests may be lost. Before it, a worker may be claiming them. */
+  /**
+   * Unclaimed calls with an id after `after` that were queued at least LEASE_MS ago; their queue messages may be lost. A younger call may be
+   * about to be claimed.
+   */
   waiting(limit: number, after: string): Promise<DueCall[]> {
     const { LEASE_MS, TOOL_QUEUE_TTL_MS } = this.config.values;
     return this.prisma.asWorker(

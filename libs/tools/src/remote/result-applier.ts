@@ -162,7 +162,7 @@ function toShown(chunk: ToolProgressMessage['chunk']) {
   };
 }
 
-/** How a response ends its call; null: the call was stopped, and its effect decides. Pure. */
+/** How a response ends its call; null: the call was cancelled, and its declared effect decides its status. Pure. */
 export function toSettlement(
   { name, callId }: { readonly name: string; readonly callId: string },
   { status, result, error, started }: ToolResponse,

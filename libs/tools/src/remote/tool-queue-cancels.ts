@@ -23,7 +23,7 @@ export interface CancelCall {
 export type CancelState = 'cancelled' | 'stopping' | 'settled' | 'not_found';
 
 /**
- * Cancels single calls of the isolated queue while their job continues. The cancellation of a whole job works differently: it settles the
+ * Cancels single calls of the tool queue while their job continues. The cancellation of a whole job works differently: it settles the
  * calls, and the processes that run them receive a hint about the job, or detect the change when they renew their claims.
  */
 @Injectable()

@@ -26,7 +26,7 @@ interface Due {
 }
 
 /**
- * Continues the calls of the isolated queue from their rows alone, even if messages or processes were lost. One worker of the installation
+ * Continues the calls of the tool queue from their rows alone, even if messages or processes were lost. One worker of the installation
  * sweeps at a time. If a sweep takes longer than its period, the next one runs beside it; the lock on the job's row lets one of them act.
  */
 @Injectable()

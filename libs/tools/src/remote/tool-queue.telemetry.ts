@@ -6,7 +6,7 @@ import { QueuedCallsRepository } from './queued-calls.repository.js';
 
 type Depth = Awaited<ReturnType<QueuedCallsRepository['depth']>>;
 
-/** Metrics of the isolated tool queue for operators. */
+/** Metrics of the tool queue for operators. */
 @Injectable()
 export class ToolQueueTelemetry {
   private asked: Promise<Depth> | undefined;
@@ -29,7 +29,7 @@ export class ToolQueueTelemetry {
     );
     this.resent = metrics.counter(
       'nightshift_tool_queue_resent_total',
-      'Calls that were sent again to the isolated queue, by reason',
+      'Calls that were sent again to the tool queue, by reason',
       ['why'],
     );
     const counted = (name: string, help: string, count: () => Promise<number>) => {
@@ -48,7 +48,7 @@ export class ToolQueueTelemetry {
     );
     // The database login of role tools cannot read the data of these gauges.
     if (config.values.ROLE !== 'tools')
-      counted('tool_queue_dead', 'Dead letters of the isolated tool queue, as of at most a minute ago', () =>
+      counted('tool_queue_dead', 'Dead letters of the tool queue, as of at most a minute ago', () =>
         queues.count(TOOL_QUEUES.dead),
       );
   }

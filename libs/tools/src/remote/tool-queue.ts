@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { BUS, type Bus } from '#platform';
 
-/** Sends hints about the isolated tool queue. */
+/** Sends hints about the tool queue. */
 @Injectable()
 export class ToolQueue {
   constructor(@Inject(BUS) private readonly bus: Bus) {}

@@ -210,7 +210,7 @@ export class WebhookDeliveryFilter {
 }
 
 const secretForms =
-  '`whsec_` and the base64 form of 24 to 64 bytes; with the signature SYNTRIX, a text of 24 to 75 ASCII characters without spaces.';
+  '`whsec_` and the base64 form of 24 to 64 bytes; with the signature SYNTRIX, a string of 24 to 75 ASCII characters without spaces.';
 
 @InputType({ description: 'A webhook endpoint to save.' })
 export class SaveWebhookEndpointInput {

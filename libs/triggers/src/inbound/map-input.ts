@@ -88,7 +88,7 @@ function filesOf(source: string, values: TriggerValues): MappedFiles {
   return { ok: true, attachments };
 }
 
-/** The reference to a file, or the problem with it. Other members are ignored, because the file of a document may have more. */
+/** The reference to a file, or the problem with it. Other keys are ignored, because a file in a document may have more. */
 function toReference(given: unknown): FileReference | string {
   if (typeof given !== 'object' || given === null) return 'must be a map with hash and mime';
   const { hash, mime, name }: Readonly<Record<string, unknown>> = { ...given };

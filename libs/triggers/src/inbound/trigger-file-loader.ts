@@ -19,9 +19,9 @@ import { MAX_TRIGGERS } from './triggers.service.js';
 class PlaceError extends TriggerFileError {}
 
 /**
- * Stores the triggers of TRIGGERS_PATH at the start and at SIGHUP. A bad file refuses the whole load: the process does not start, or keeps
- * what it has. No user can keep a process from starting: without a workspace for a database, it keeps the triggers of the last load. Every
- * process of an installation may load the same files: the result is the same.
+ * Stores the triggers of TRIGGERS_PATH at the start and at SIGHUP. If a file is invalid, nothing is loaded: at start the process exits, at
+ * SIGHUP it keeps its triggers. Workspaces do not stop the start: if a database has no workspace, all triggers stay as last loaded; if a
+ * workspace is over its limit, only its triggers do. Every process of an installation may load the same files: the result is the same.
  */
 @Injectable()
 export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationShutdown {

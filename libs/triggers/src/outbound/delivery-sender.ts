@@ -17,7 +17,7 @@ import {
 import { signatureHeaders } from '../signature.js';
 import { type DeliveryRef, type DueDelivery } from './deliveries.repository.js';
 import { Deliveries } from './deliveries.service.js';
-import { judgeAnswer, nextDelayMs, type Outgoing, type Tried, unsent, type Verdict } from './delivery.js';
+import { judgeResponse, nextDelayMs, type Outgoing, type Tried, unsent, type Verdict } from './delivery.js';
 import { DeliveryRate } from './delivery-rate.js';
 import { openSecrets } from './endpoint-secrets.js';
 import { channelPolicy, ChannelSender } from './notifications/channel-sender.js';
@@ -150,7 +150,7 @@ export class DeliverySender {
     const answer = url.startsWith('/')
       ? await this.postLocally({ workspaceId, path: url, headers, body })
       : await this.client.post({ url, headers, body, timeoutMs });
-    const verdict = judgeAnswer(answer, this.clock.now());
+    const verdict = judgeResponse(answer, this.clock.now());
     const error = verdict.kind === 'delivered' ? null : `http_${answer.status}`;
     const hidden = token === null ? secrets : [...secrets, token];
     const release = hidden.map((secret) => this.redactor.add(secret, workspaceId));

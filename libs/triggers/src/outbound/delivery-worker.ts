@@ -30,7 +30,7 @@ export class DeliveryWorker extends QueueWorker {
   ) {
     super();
     const { WEBHOOK_SLOTS: total, WEBHOOK_SLOTS_PER_WORKSPACE: workspace } = config.values;
-    // Receivers of one workspace that never respond leave slots to the other workspaces.
+    // The limit per workspace keeps slots free for others when the receivers of one workspace do not respond.
     const slots = new Slots({ total, perValue: { workspace } });
     this.handlers = new ParallelHandlers<'webhook.deliver'>(
       queues,

@@ -1,11 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { judgeAnswer, nextDelayMs } from './delivery.js';
+import { judgeResponse, nextDelayMs } from './delivery.js';
 
 const now = Date.UTC(2026, 0, 1);
-const judge = (status: number, headers: Readonly<Record<string, string>> = {}) => judgeAnswer({ status, headers }, now);
+const judge = (status: number, headers: Readonly<Record<string, string>> = {}) =>
+  judgeResponse({ status, headers }, now);
 
-describe('judgeAnswer', () => {
+describe('judgeResponse', () => {
   it.each([200, 201, 204, 299])('counts %i as delivered', (status) => {
     expect(judge(status)).toEqual({ kind: 'delivered' });
   });

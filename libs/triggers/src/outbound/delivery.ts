@@ -87,7 +87,7 @@ export interface Outgoing {
 /** The result of one attempt. */
 export interface Tried {
   readonly verdict: Verdict;
-  /** Null: nothing was sent yet, and this does not count as an attempt. */
+  /** Null: no request was sent, so no attempt is counted. */
   readonly attempt: Omit<Attempt, 'at' | 'durationMs'> | null;
 }
 
@@ -99,7 +99,7 @@ export function unsent(reason: string): Tried {
 const longestRetryAfterMs = 24 * 3_600_000;
 
 /** The verdict on a response of the receiver. `now` in ms since the epoch. */
-export function judgeAnswer({ status, headers }: Pick<OutboundResponse, 'status' | 'headers'>, now: number): Verdict {
+export function judgeResponse({ status, headers }: Pick<OutboundResponse, 'status' | 'headers'>, now: number): Verdict {
   if (status >= 200 && status < 300) return { kind: 'delivered' };
   const error = `http_${status}`;
   if (status === 410) return { kind: 'dead', reason: error, disables: true };

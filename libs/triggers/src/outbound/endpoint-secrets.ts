@@ -47,7 +47,7 @@ export function assertFits(secret: Secret, style: SignatureStyle): void {
   if (style === 'syntrix' ? /^[\x21-\x7e]{24,75}$/.test(text) : isStandardSecret(secret)) return;
   const form =
     style === 'syntrix'
-      ? 'a text of 24 to 75 ASCII characters without spaces'
+      ? 'a string of 24 to 75 ASCII characters without spaces'
       : 'whsec_ followed by the base64 form of 24 to 64 bytes';
   throw new AppError({ code: 'bad_request', message: `The secret must be ${form}.`, field: 'secret' });
 }

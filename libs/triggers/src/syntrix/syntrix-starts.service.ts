@@ -95,7 +95,7 @@ export class SyntrixStarts {
   }
 }
 
-/** The document of a delivery. */
+/** The reference that a job stores to the document of a delivery. */
 export function referenceOf(
   { chat, documentPath, documentId, isToolCall, order }: SyntrixDelivery,
   token: string | null,

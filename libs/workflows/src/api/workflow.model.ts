@@ -47,7 +47,7 @@ export class WorkflowVersionModel {
   number!: number;
 
   @Field(() => String, {
-    description: 'SHA-256 (hex) of its content, independent of whitespace and member order.',
+    description: 'SHA-256 (hex) of its content, independent of whitespace and key order.',
   })
   hash!: string;
 

@@ -105,12 +105,12 @@ export class Scope implements NodeRunScope {
     this.advance();
   }
 
-  /** Returns the output of its last node. */
+  /** Returns the output of the node that is last in execution order. */
   get finalOutput(): string {
     return [...this.outputs.values()].at(-1) ?? '';
   }
 
-  /** Returns the outputs of the last nodes. */
+  /** Returns the outputs of the nodes whose taken edges lead to no other node of this scope. */
   get endings(): string {
     return joined(this.ends);
   }

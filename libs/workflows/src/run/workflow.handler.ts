@@ -163,7 +163,6 @@ function outputLimit(bytes: number): JobOutcome {
   return { status: 'failed', code: 'OUTPUT_LIMIT', message: `The final output is longer than ${bytes} bytes` };
 }
 
-/** The final content of a job. */
 interface FinalContent {
   readonly text: string;
   /** The reasoning shown with it. */

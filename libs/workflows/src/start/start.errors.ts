@@ -44,7 +44,10 @@ export const workflowWithinItself = () =>
 
 /** A workflow call starts a job, and only a call of a job can wait for it. */
 export const callOutsideJob = () =>
-  new AppError({ code: 'bad_request', message: 'A workflow is called by a job; start it as a job instead' });
+  new AppError({
+    code: 'bad_request',
+    message: 'Only a tool call of a job can call a workflow. Start the workflow as a job (`startWorkflow`).',
+  });
 
 export const callerGone = () =>
   new AppError({

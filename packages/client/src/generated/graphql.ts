@@ -12,7 +12,7 @@ export type AgentLimitsInput = {
   readonly maxRounds?: number | null | undefined;
   /** Maximum number of tool calls in one round. */
   readonly maxToolCallsPerRound?: number | null | undefined;
-  /** How long failed model requests are retried with pauses of about a minute at most, in ms: 0 to 604,800,000. Later pauses are longer. */
+  /** For how long, in ms, failed model requests are retried with a backoff of at most about one minute: 0 to 604,800,000. After that, the backoff grows to at most ten minutes, until a request succeeds or the job fails. */
   readonly modelRetryForMs?: number | null | undefined;
   /** What its jobs do while the model provider is down. */
   readonly onProviderDown?: ProviderDownAction | null | undefined;
@@ -337,7 +337,7 @@ export type McpCallsInput = {
   readonly effect?: ToolEffect | null | undefined;
   /** Declared effects of single tools. They take precedence over `effect`. The list replaces the stored list. */
   readonly effects?: ReadonlyArray<McpToolEffectInput> | null | undefined;
-  /** Whether calls run in the isolated tool queue, so that jobs do not occupy a worker slot meanwhile. */
+  /** Whether calls run in the tool queue, so that jobs do not occupy a worker slot meanwhile. */
   readonly isolated?: boolean | null | undefined;
   /** The timeout of a call, in ms. Null: the default of the installation. */
   readonly timeoutMs?: number | null | undefined;
@@ -651,7 +651,7 @@ export type StartChatInput = {
   readonly messages?: ReadonlyArray<ChatMessageInput> | null | undefined;
   /** The model, unless the agent has one. Absent: the default of the provider. */
   readonly model?: string | null | undefined;
-  /** How long failed model requests are retried with pauses of about a minute at most, in ms: 0 to 604,800,000. Later pauses are longer. Absent: the setting of the agent, else of the installation. */
+  /** For how long, in ms, failed model requests are retried with a backoff of at most about one minute: 0 to 604,800,000. After that, the backoff grows to at most ten minutes, until a request succeeds or the job fails. Absent: the setting of the agent, else of the installation. */
   readonly modelRetryForMs?: number | null | undefined;
   /** What the job does while its model provider is down. Absent: the setting of the agent, else of the installation. */
   readonly onProviderDown?: ProviderDownAction | null | undefined;
@@ -685,7 +685,7 @@ export type StartWorkflowInput = {
   readonly idempotencyKey?: string | null | undefined;
   /** Key-value pairs of text, for filters and hooks: `{"team":"billing"}`. At most 16; keys of 1 to 64 and values of at most 512 characters. */
   readonly labels?: unknown;
-  /** How long failed model requests are retried with pauses of about a minute at most, in ms: 0 to 604,800,000. Later pauses are longer. Absent: the setting of each agent, else of the installation. */
+  /** For how long, in ms, failed model requests are retried with a backoff of at most about one minute: 0 to 604,800,000. After that, the backoff grows to at most ten minutes, until a request succeeds or the job fails. Absent: the setting of each agent, else of the installation. */
   readonly modelRetryForMs?: number | null | undefined;
   /** What the job does while its model provider is down. Absent: the setting of each agent, else of the installation. */
   readonly onProviderDown?: ProviderDownAction | null | undefined;

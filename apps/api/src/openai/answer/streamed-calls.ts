@@ -24,7 +24,7 @@ export class StreamedCalls {
     this.text = new CallText(secrets);
   }
 
-  /** Call it before the first call is sent. */
+  /** Set the format before the first tool call is streamed. */
   useFormat(format: AnswerFormat): void {
     this.format = format;
   }

@@ -115,7 +115,7 @@ export class ModelDirectory {
       if (id.startsWith(`${prefix}/`)) return this.workflow(principal, id, prefix);
     const direct = await this.models.directModels(principal.workspaceId);
     const isDirect = direct.some((name) => name === id || matchesGlob(name, id));
-    // A model of the provider needs no fresh read of the agents unless an agent may have the same name.
+    // For a model of the provider, read the agents again only if one may have the same name.
     const mayBeAgent = !isDirect || (await this.agents.mayBeNamed(principal.workspaceId, id));
     const agent = mayBeAgent ? await this.agent(principal, id) : null;
     if (agent !== null) return { type: 'agent', agent };

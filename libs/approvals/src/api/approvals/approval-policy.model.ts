@@ -51,7 +51,7 @@ export class PolicyVerdict {
   @Field(() => ExpireActionEnum, { description: 'What happens when the request expires.' })
   expireAction!: string;
 
-  @Field(() => DecidableByEnum, { description: 'Who may decide it.' })
+  @Field(() => DecidableByEnum, { description: 'Who may decide the approval request.' })
   decidableBy!: string;
 
   @Field(() => Boolean, { description: 'Whether the requester is excluded.' })

@@ -28,7 +28,7 @@ export class InterruptMutationsResolver {
   @RequireAbility('approve', 'Interrupt')
   @Mutation(() => ResolveInterruptPayload, {
     description:
-      'Decides one request by its id. The first decision counts; the same decision again returns the same outcome.',
+      'Decides one interrupt by its id. The first decision counts; the same decision again returns the same outcome.',
   })
   async resolveInterrupt(
     @Args('input', { type: () => ResolveInterruptInput, description: 'The decision.' }) input: ResolveInterruptInput,

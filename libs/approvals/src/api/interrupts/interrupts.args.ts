@@ -67,7 +67,7 @@ export class InterruptFilterInput {
 export class InterruptsArgs extends PageArgs {
   @Field(() => InterruptFilterInput, {
     nullable: true,
-    description: 'Filters. Absent: all requests that the caller may see.',
+    description: 'Filters. Absent: all interrupts that the caller may see.',
   })
   filter?: InterruptFilterInput | null;
 }
@@ -77,7 +77,7 @@ export class InterruptsArgs extends PageArgs {
 export class InterruptActivityArgs {
   @Field(() => InterruptFilterInput, {
     nullable: true,
-    description: 'Filters. Absent: all requests that the caller may see.',
+    description: 'Filters. Absent: all interrupts that the caller may see.',
   })
   filter?: InterruptFilterInput | null;
 }

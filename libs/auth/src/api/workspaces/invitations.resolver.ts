@@ -48,7 +48,7 @@ export class InvitationsResolver {
   @RequireAuthentication()
   @Query(() => ReceivedInvitationConnection, {
     description:
-      'The invitations that the caller may accept, newest first. They are found by the verified address of the token; an API key has none. Needs no current workspace.',
+      'The invitations that the caller may accept, newest first. They are found by the verified address of the token; an API key has none. A current workspace is not required.',
     complexity: pageCost,
   })
   async receivedInvitations(
@@ -84,7 +84,7 @@ export class InvitationsResolver {
   @RequireAuthentication()
   @Mutation(() => AcceptInvitationPayload, {
     description:
-      'Makes the caller a member. Needs a token with the invited address, verified by its issuer. Needs no current workspace.',
+      'Makes the caller a member. Requires a user token with the invited address, verified by its issuer. A current workspace is not required.',
   })
   acceptInvitation(
     @Args('input', { type: () => InvitationInput, description: 'The invitation to act on.' }) { id }: InvitationInput,

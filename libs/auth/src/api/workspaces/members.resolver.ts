@@ -53,7 +53,7 @@ export class MembersResolver {
   @RequireAuthentication()
   @Mutation(() => MemberPayload, {
     description:
-      'The caller leaves a workspace; their keys of it are revoked. The only owner cannot leave. Needs a token, and no current workspace.',
+      'The caller leaves a workspace; their keys of it are revoked. The only owner cannot leave. Requires a user token, not an API key. A current workspace is not required.',
   })
   leaveWorkspace(
     @Args('input', { type: () => LeaveWorkspaceInput, description: 'The workspace.' })

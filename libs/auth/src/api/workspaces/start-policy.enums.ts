@@ -29,5 +29,5 @@ export const WhenFullEnum = defineEnum(
 /** GraphQL names of where server tools run. */
 export const ToolIsolationEnum = defineEnum('ToolIsolation', 'Where server tools run. Values may be added.', {
   PER_TOOL: ['per_tool', 'As each tool declares: in the worker of the job, or in the tool processes.'],
-  QUEUE: ['queue', 'Every call goes through the isolated queue to the tool processes.'],
+  QUEUE: ['queue', 'Every call goes through the tool queue to the tool processes.'],
 }) satisfies Record<Uppercase<ToolIsolation>, ToolIsolation>;

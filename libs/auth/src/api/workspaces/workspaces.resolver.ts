@@ -46,7 +46,7 @@ export class WorkspacesResolver {
   ) {}
 
   @RequireAuthentication()
-  @Query(() => Me, { description: 'The caller. Needs no current workspace.' })
+  @Query(() => Me, { description: 'The caller. A current workspace is not required.' })
   async me(@Context() { identity }: GraphqlContext): Promise<Me> {
     const { id, user, memberships } = await this.workspaces.me(identity);
     const { workspaceId, scopes } = identity;
@@ -90,7 +90,7 @@ export class WorkspacesResolver {
   @RequireAuthentication()
   @Mutation(() => CreateWorkspacePayload, {
     description:
-      'Creates a workspace with the caller as its owner. Needs no current workspace. A caller with an API key also gets the first key of the new workspace.',
+      'Creates a workspace with the caller as its owner. A current workspace is not required. A caller with an API key also gets the first key of the new workspace.',
   })
   createWorkspace(
     @Args('input', { type: () => CreateWorkspaceInput, description: 'The workspace.' }) { name }: CreateWorkspaceInput,

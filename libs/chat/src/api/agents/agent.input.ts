@@ -26,7 +26,7 @@ export class AgentLimitsInput {
   @Field(() => Int, {
     nullable: true,
     description:
-      'How long failed model requests are retried with pauses of about a minute at most, in ms: 0 to 604,800,000. Later pauses are longer.',
+      'For how long, in ms, failed model requests are retried with a backoff of at most about one minute: 0 to 604,800,000. After that, the backoff grows to at most ten minutes, until a request succeeds or the job fails.',
   })
   modelRetryForMs?: number | null;
 

@@ -7,7 +7,6 @@ import { toFilePart } from '../../attachments/file-parts.js';
 
 const maxAttachments = 20;
 
-/** A file that is attached to a message. */
 @InputType({ description: 'A file of the workspace, attached to a message. `POST /api/files` uploads it.' })
 export class FileAttachmentInput {
   @Field(() => String, { description: 'The hash that the upload returned.' })

@@ -167,7 +167,7 @@ export class StartChatInput {
   @Field(() => Int, {
     nullable: true,
     description:
-      'How long failed model requests are retried with pauses of about a minute at most, in ms: 0 to 604,800,000. Later pauses are longer. Absent: the setting of the agent, else of the installation.',
+      'For how long, in ms, failed model requests are retried with a backoff of at most about one minute: 0 to 604,800,000. After that, the backoff grows to at most ten minutes, until a request succeeds or the job fails. Absent: the setting of the agent, else of the installation.',
   })
   modelRetryForMs?: number | null;
 

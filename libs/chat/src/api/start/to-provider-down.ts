@@ -2,7 +2,7 @@ import { AppError } from '#platform';
 
 import type { ProviderDownOptions } from '../../outages/provider-outages.service.js';
 
-/** The longest time for which failed model requests may be retried with pauses of about a minute at most: 7 days. */
+/** The longest time for which failed model requests may be retried with a backoff of at most about one minute: 7 days. */
 export const maxModelRetryForMs = 604_800_000;
 
 /**

@@ -55,7 +55,7 @@ export class McpCallsInput {
 
   @Field(() => Boolean, {
     nullable: true,
-    description: 'Whether calls run in the isolated tool queue, so that jobs do not occupy a worker slot meanwhile.',
+    description: 'Whether calls run in the tool queue, so that jobs do not occupy a worker slot meanwhile.',
   })
   isolated?: boolean | null;
 

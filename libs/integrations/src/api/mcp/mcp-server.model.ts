@@ -67,7 +67,7 @@ export class McpServerSettings {
   })
   timeoutMs!: number | null;
 
-  @Field(() => Boolean, { description: 'Whether calls go to the isolated tool queue.' })
+  @Field(() => Boolean, { description: 'Whether calls go to the tool queue.' })
   isolated!: boolean;
 
   @Field(() => Boolean, { description: "Whether `effect` and `effects` may be weaker than the tools' own hints." })
@@ -126,7 +126,10 @@ export class McpToolModel {
   @Field(() => Json, { nullable: true, description: 'JSON Schema of its structured results.' })
   outputSchema!: unknown;
 
-  @Field(() => Json, { nullable: true, description: 'Its hints, which are not verified.' })
+  @Field(() => Json, {
+    nullable: true,
+    description: 'Its MCP annotations, as the server declares them. Not verified.',
+  })
   annotations!: unknown;
 
   @Field(() => String, {

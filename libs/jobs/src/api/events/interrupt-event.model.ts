@@ -33,7 +33,10 @@ export class InterruptOpenedEvent extends JobEventEntry {
   request!: unknown;
 }
 
-@ObjectType({ implements: () => [JobEventEntry], description: 'A request is still open. Sent once a day.' })
+@ObjectType({
+  implements: () => [JobEventEntry],
+  description: 'A request to a person is still open. Sent once a day.',
+})
 export class InterruptReminderEvent extends JobEventEntry {
   @Field(() => ID, { description: 'The id to settle it with.' })
   interruptId!: string;

@@ -23,7 +23,7 @@ export abstract class JobEventEntry {
   at!: number;
 
   @Field(() => Int, {
-    description: 'Number of round restarts (`RoundRestartedEvent`) before this event. Each one withdraws text.',
+    description: 'Number of `RoundRestartedEvent`s before this event. Each restart removes streamed text.',
   })
   attempt!: number;
 }

@@ -146,7 +146,7 @@ class HookAppliedEvent extends NodeEventEntry {
 
 @ObjectType({ implements: () => [JobEventEntry], description: 'The job waits for something outside.' })
 class JobWaitingEvent extends JobEventEntry {
-  @Field(() => [ID], { description: 'The open requests.' })
+  @Field(() => [ID], { description: 'The open interrupts.' })
   interruptIds!: string[];
 }
 

@@ -41,7 +41,7 @@ export class NotificationModel {
 
   @Field(() => String, {
     description:
-      'The title of the request, else of the thread or the workflow; of an endpoint its description or host. May be empty.',
+      'For a request, its title; for a job, the title of its thread or workflow; for an endpoint, its description or host. May be empty.',
   })
   title!: string;
 

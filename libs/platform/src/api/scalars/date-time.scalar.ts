@@ -2,11 +2,11 @@ import { GraphQLError, GraphQLScalarType, Kind } from 'graphql';
 
 const pattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 
-/** An instant: in the code a number (ms since the epoch), for clients RFC 3339 text. Input without a time zone is rejected. */
+/** An instant: in the code a number (ms since the epoch), for clients an RFC 3339 string. Input without an offset is rejected. */
 export const DateTime = new GraphQLScalarType<number, string>({
   name: 'DateTime',
   description:
-    'An instant as RFC 3339 text with its zone, such as `2026-11-20T08:15:00.000Z`. Sent in UTC with milliseconds.',
+    'An instant as an RFC 3339 string with an offset, such as `2026-11-20T08:15:00.000Z`. Returned in UTC with milliseconds.',
   serialize: (value) => {
     if (typeof value !== 'number') throw new GraphQLError('DateTime: not an instant');
     return new Date(value).toISOString();
@@ -23,6 +23,7 @@ function toInstant(value: unknown): number {
     !Number.isNaN(at) &&
     !text.startsWith('0000') &&
     new Date(`${text.slice(0, 10)}T00:00:00Z`).toISOString().startsWith(text.slice(0, 10));
-  if (!isReal) throw new GraphQLError('DateTime: expected RFC 3339 text with a zone, such as 2026-11-20T08:15:00Z');
+  if (!isReal)
+    throw new GraphQLError('DateTime: expected an RFC 3339 string with an offset, such as 2026-11-20T08:15:00Z');
   return at;
 }

@@ -1,4 +1,4 @@
-/** Maximum number of rows that are stored per connection of a viewer. */
+/** Maximum number of row ids that are kept per connection of a viewer. */
 const maxDelivered = 5_000;
 
 /**

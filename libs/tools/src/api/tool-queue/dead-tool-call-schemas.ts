@@ -23,7 +23,7 @@ export const deadToolCallQuery = z.object(pageQuery);
 
 export type DeadToolCallQuery = z.infer<typeof deadToolCallQuery>;
 
-/** The responses of the routes of the isolated tool queue. */
+/** The responses of the routes of the tool queue. */
 export const toolQueueReplies = {
   letter,
   page: named('DeadToolCallPage', z.object({ deadToolCalls: z.array(letter), nextCursor: z.string().nullable() })),

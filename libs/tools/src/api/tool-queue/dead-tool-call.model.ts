@@ -12,13 +12,13 @@ export const DeadToolCallReasonEnum = defineEnum(
   {
     UNREADABLE: ['unreadable', 'A message that could not be parsed.'],
     UNKNOWN_CALL: ['unknown_call', 'A response to an unknown call.'],
-    NOT_APPLIED: ['not_applied', 'A response that could not be applied.'],
+    NOT_APPLIED: ['not_applied', 'The worker could not store the result that a tool process sent.'],
     NOT_TAKEN: ['not_taken', 'No process took the call in time. It ended as `TIMED_OUT`.'],
     ATTEMPTS: ['attempts', 'Every process that ran the call was lost. The call ended as `ERROR`.'],
   },
 ) satisfies Record<Uppercase<DeadToolCall['reason']>, DeadToolCall['reason']>;
 
-@ObjectType('DeadToolCall', { description: 'A message that the isolated tool queue gave up on.' })
+@ObjectType('DeadToolCall', { description: 'A message that the tool queue gave up on.' })
 export class DeadToolCallModel {
   @Field(() => ID, { description: 'Its id.' })
   id!: string;
@@ -32,7 +32,7 @@ export class DeadToolCallModel {
   @Field(() => ID, { nullable: true, description: 'The call (server id). Null: unknown.' })
   toolCallId!: string | null;
 
-  @Field(() => ID, { nullable: true, description: 'The job of that call.' })
+  @Field(() => ID, { nullable: true, description: 'The job of the call.' })
   jobId!: string | null;
 
   @Field(() => String, { nullable: true, description: 'The tool.' })

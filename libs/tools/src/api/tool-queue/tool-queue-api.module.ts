@@ -6,7 +6,7 @@ import { ToolQueueController } from './tool-queue.controller.js';
 import { ToolQueueResolver } from './tool-queue.resolver.js';
 import { WorkspaceIsolationResolver } from './workspace-isolation.resolver.js';
 
-/** The REST and GraphQL APIs of the isolated tool queue. */
+/** The REST and GraphQL APIs of the tool queue. */
 @Module({
   imports: [ToolQueueModule, ToolsModule],
   controllers: [ToolQueueController],

@@ -17,7 +17,7 @@ interface DeadToolCallPage {
   readonly nextCursor: string | null;
 }
 
-/** The REST API of the isolated tool queue. */
+/** The REST API of the tool queue. */
 @ApiTags('Tools')
 @Controller('api/tool-queue')
 @UseGuards(PrincipalGuard)

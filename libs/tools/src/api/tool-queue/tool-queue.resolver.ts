@@ -24,7 +24,7 @@ import {
 import { type DeadToolCallReply, toDeadToolCall } from './to-dead-tool-call.js';
 import { deadLetters } from './to-letter-page.js';
 
-/** Reads and redrives dead letters of the isolated tool queue, and cancels its calls. */
+/** Reads and redrives dead letters of the tool queue, and cancels its calls. */
 @Resolver(() => DeadToolCallModel)
 export class ToolQueueResolver {
   constructor(
@@ -35,7 +35,7 @@ export class ToolQueueResolver {
   @RequireAbility('change', 'Workspace')
   @Query(() => DeadToolCallConnection, {
     nullable: true,
-    description: 'Dead letters of the isolated tool queue, newest first. Null unless the caller is an admin.',
+    description: 'Dead letters of the tool queue, newest first. Null unless the caller is an admin.',
     complexity: pageCost,
   })
   async deadToolCalls(

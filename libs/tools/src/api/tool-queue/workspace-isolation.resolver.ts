@@ -11,7 +11,7 @@ export class WorkspaceIsolationResolver {
 
   @ResolveField(() => Boolean, {
     description:
-      'Whether every call of a server tool goes to the tool processes: `toolIsolation`, or the stricter setting of the installation.',
+      "Whether all calls of server tools run in tool processes, because `toolIsolation` or the installation's setting requires it.",
   })
   isolatesAllTools(@Parent() { id }: WorkspaceModel): Promise<boolean> {
     return this.isolation.isolatesAll(id);
