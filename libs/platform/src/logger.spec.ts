@@ -35,6 +35,13 @@ describe('createLogger', () => {
     expect(err.message).toHaveLength(4_000);
   });
 
+  it('describes a plain object that has the fields of an error', async () => {
+    const child = run("logger.warn({ err: { message: 'the server is shutting down', code: '57P01' } }, 'failed');");
+    expect(JSON.parse(await text(child.stderr))).toMatchObject({
+      err: { message: 'the server is shutting down', code: '57P01' },
+    });
+  });
+
   it('writes a fatal error before it returns', async () => {
     const child = run("logger.info('before'); logger.fatal('the end'); process.kill(process.pid, 'SIGKILL');");
     expect(await text(child.stderr)).toMatch(/before[^]*the end/);

@@ -57,10 +57,22 @@ function standardError(): LogDestination {
 const maxErrorCharacters = 4_000;
 
 function describeError(error: unknown, redact: (text: string) => string): object {
-  if (!(error instanceof Error)) return { message: redact(String(error)) };
-  const { code } = error as { code?: unknown }; // errors of Node, pg and AppError have a code in this field
   const cut = (text: string) => redact(text).slice(0, maxErrorCharacters);
-  return { name: error.name, code, message: cut(error.message), stack: cut(error.stack ?? '') };
+  if (!isErrorLike(error)) return { message: cut(String(error)) };
+  const { name, code, message, stack } = error; // errors of Node, pg and AppError have a code
+  return { name, code, message: cut(message), stack: typeof stack === 'string' ? cut(stack) : '' };
+}
+
+/** The fields of an error. pg-boss emits some errors as plain objects with them. */
+interface ErrorLike {
+  readonly message: string;
+  readonly name?: unknown;
+  readonly code?: unknown;
+  readonly stack?: unknown;
+}
+
+function isErrorLike(error: unknown): error is ErrorLike {
+  return typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string';
 }
 
 /** Nest token of the process's logger. */

@@ -3,9 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { eventually } from '../../../../test/harness/eventually.js';
 import { Config } from '../config/config.js';
-import { createLogger, type Logger } from '../logger.js';
+import { createLogger } from '../logger.js';
 import { Metrics } from '../metrics/metrics.js';
-import type { Postgres } from '../postgres/postgres.js';
 import type { QueueHandler } from './queue-message.js';
 import { handleEvery } from './queue-worker.js';
 import { Queues } from './queues.js';
@@ -153,32 +152,6 @@ describe('Queues', () => {
 
     await becomes('completed');
     expect(delivered).toEqual([null]);
-  });
-
-  it('logs why pg-boss could not fetch messages', async () => {
-    const { workerPool } = database.postgres;
-    let isDown = false;
-    const query = (text: string, values: unknown[]) =>
-      isDown
-        ? Promise.reject(Object.assign(new Error('the server is shutting down'), { code: '57P01' }))
-        : workerPool.query(text, values);
-    const logged: Error[] = [];
-    const broken = new Queues({
-      config: Config.from({ NODE_ENV: 'test', ROLE: 'worker' }),
-      logger: { warn: ({ err }: { readonly err: Error }) => logged.push(err) } as unknown as Logger,
-      metrics: new Metrics(),
-      postgres: { workerPool: { query } } as unknown as Postgres,
-    });
-    const handler = await broken.handle(queue, { pollSeconds: 0.5 }, () => Promise.resolve());
-    isDown = true;
-    const error = await eventually('a failed fetch is logged', () =>
-      logged.find(({ message }) => message.includes(queue)),
-    );
-    isDown = false;
-    await handler.stop();
-    await broken.stop();
-    expect(error).toBeInstanceOf(Error);
-    expect(error).toMatchObject({ message: expect.stringContaining('the server is shutting down'), code: '57P01' });
   });
 
   it('lets the role of the workers schedule a message for each minute', async () => {

@@ -81,8 +81,8 @@ export class Queues {
       clock: unreferencedClock,
       reindex: false, // the workers' login does not own the indexes
     });
-    this.boss.on('error', (error: object) => {
-      logger.warn({ err: toError(error) }, 'pg-boss reported an error');
+    this.boss.on('error', (error) => {
+      logger.warn({ err: error }, 'pg-boss reported an error');
     });
     this.boss.on('warning', (warning) => {
       logger.warn(warning, 'pg-boss reported a warning');
@@ -371,11 +371,6 @@ export class Queues {
       });
     }
   }
-}
-
-/** pg-boss also emits plain objects with the fields of an error, which the log would not describe. */
-function toError(emitted: object): Error {
-  return emitted instanceof Error ? emitted : Object.assign(new Error(), emitted);
 }
 
 /** Counts what the handlers of this process did. */
