@@ -58,8 +58,8 @@ describe('GraphQL workflows', () => {
     return id;
   }
 
-  describe('workflow definitions over GraphQL', () => {
-    it('are saved, published, restored and deleted', async () => {
+  describe('the GraphQL API of workflow definitions', () => {
+    it('saves, publishes, restores and deletes a definition', async () => {
       const document = smallWorkflow({ name: 'Letters', id: 'w-1', ours: { kept: true } });
       const { saveWorkflow } = await run(member, SAVE, { input: { definition: document } });
       expect(saveWorkflow).toMatchObject({

@@ -389,8 +389,8 @@ describe('start_job in a chat', () => {
   });
 });
 
-describe('start_job without FEATURE_SUB_JOBS', () => {
-  it('is not offered, like the other tools for sub-jobs', async () => {
+describe('a server without FEATURE_SUB_JOBS', () => {
+  it('offers no tools for sub-jobs', async () => {
     const stage = await openSubJobStage();
     for (const name of jobTools) {
       await expect(stage.ask([name])).rejects.toMatchObject({ code: 'bad_request', field: 'tools' });

@@ -246,7 +246,7 @@ describe('tool queue after losses', () => {
     });
 
     it.each(['active', 'failed', 'completed'])(
-      'are sent again when the process was lost before it claimed the call: %s',
+      'repeat when the process was lost before it claimed the call: %s',
       async (state) => {
         const sent = await queue.sendOne('once');
         await takeRequests();

@@ -197,7 +197,7 @@ describe('process of a stdio MCP server', () => {
     expect((await variable('NIGHTSHIFT_TEST_POSTGRES')).result).toBe('nothing'); // which this process has
   });
 
-  it('is restarted after it exits during a call, and is stopped when the MCP server is removed', async () => {
+  it('restarts after it exits during a call, and stops when the MCP server is removed', async () => {
     const { id } = await given.mcp.servers.register(
       given.here.admin,
       serverAt('', { settings, accept: { all: true } }),

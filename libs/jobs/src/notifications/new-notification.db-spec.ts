@@ -99,7 +99,7 @@ describe('job-end notification', () => {
     );
   });
 
-  it('is stored once when two workers commit the end', async () => {
+  it('exists once after two workers commit the end', async () => {
     const job = await stage.startClaimed();
     await api.expire(job.jobId);
     const next = await api.claim(job.jobId, 'another worker');

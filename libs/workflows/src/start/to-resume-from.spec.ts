@@ -41,7 +41,7 @@ describe('the session of a rerun', () => {
     expect(rerun('c')).toEqual([...session, { role: 'assistant', content: 'B' }]);
   });
 
-  it('is null when the run reused no session', () => {
+  it('does not exist when the run reused no session', () => {
     expect(rerun('d', { session: null })).toBeNull();
   });
 });
