@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 
 import { scopeOf } from '#auth';
 import { JobStopper } from '#jobs';
@@ -84,6 +84,23 @@ describe('sub-jobs', () => {
       [ids],
     );
     expect(open).toEqual([]);
+  });
+
+  it('count for a cancel also if a worker cancels them first', async () => {
+    const { ids } = await threeDeep();
+    const cancels = stage.engine.app.get(CancelRepository);
+    const read = cancels.openBelow.bind(cancels);
+    const { workspaceId } = scopeOf(stage.people.member);
+    let isFirst = true;
+    const spy = jest.spyOn(cancels, 'openBelow').mockImplementation(async (job) => {
+      if (isFirst && (await stage.line(ids[0])).status === 'cancelled') {
+        isFirst = false;
+        await stage.engine.app.get(JobStopper).cancelTree({ workspaceId, jobId: ids[1] });
+      }
+      return read(job);
+    });
+    expect(await stopTree(ids[0])).toEqual({ state: 'aborted', stoppedSubJobs: 2 });
+    spy.mockRestore();
   });
 
   it('end with their cancelled root although one between them cannot be cancelled', async () => {

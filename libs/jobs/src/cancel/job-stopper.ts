@@ -55,10 +55,12 @@ export class JobStopper {
   /** Like `stop`; also counts the descendants that it stopped, even if the job itself had ended. */
   async stopTree(scope: Scope, jobId: string, reason = 'cancelled'): Promise<StoppedTree> {
     const { workspaceId, principal: by } = scope;
+    // After the commit of the cancel, a worker may cancel descendants, too. They count, so they are read before.
+    const before = await this.cancels.openBelow({ workspaceId, jobId });
     const result = await this.cancel({ workspaceId, jobId, by, reason });
     if (result === null) return { state: 'not_found', stoppedSubJobs: 0 };
     // The job cannot start further sub-jobs now, so this finds all of them.
-    const stoppedSubJobs = await this.stopBelow({ workspaceId, jobId }, by);
+    const stoppedSubJobs = await this.stopBelow({ workspaceId, jobId }, by, before);
     if (result.state === 'terminal') return { state: stateAtEnd(result.status), stoppedSubJobs };
     if (result.state === 'ended') return { state: 'aborted', stoppedSubJobs };
     return { state: await this.waitForEnd(scope, jobId), stoppedSubJobs };
@@ -81,14 +83,17 @@ export class JobStopper {
     return { state: state === 'not_found' ? 'already_terminal' : state, jobId };
   }
 
-  /** One transaction per job: no transaction locks two jobs. After a crash the sweeper stops the remaining ones. */
-  private async stopBelow({ workspaceId, jobId }: JobRef, by: string): Promise<number> {
+  /**
+   * One transaction per job: no transaction locks two jobs. After a crash the sweeper stops the remaining ones. Returns how many of the open
+   * descendants, those now and those `before`, are cancelled now.
+   */
+  private async stopBelow({ workspaceId, jobId }: JobRef, by: string, before: readonly string[] = []): Promise<number> {
     let stopped = 0;
-    const open = await this.cancels.openBelow({ workspaceId, jobId });
+    const open = new Set([...before, ...(await this.cancels.openBelow({ workspaceId, jobId }))]);
     await runParts(
-      ...open.map((below) => async () => {
+      ...[...open].map((below) => async () => {
         const result = await this.cancel({ workspaceId, jobId: below, by, reason: parentStopped });
-        if (result !== null && result.state !== 'terminal') stopped += 1;
+        if (result !== null && (result.state !== 'terminal' || result.status === 'cancelled')) stopped += 1;
       }),
     );
     return stopped;
