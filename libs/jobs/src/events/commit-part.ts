@@ -112,14 +112,11 @@ export function partChecks(parts: readonly CommitPart<readonly unknown[]>[]): st
     .join('');
 }
 
-/** An array for each column of each part. */
-export function partParameters(
-  parts: readonly CommitPart<readonly unknown[]>[],
-  rows: readonly PartRow[],
-): (readonly unknown[])[] {
+/** An array for each column of each part, as text. */
+export function partParameters(parts: readonly CommitPart<readonly unknown[]>[], rows: readonly PartRow[]): string[] {
   return parts.flatMap((part) => {
     const own = rows.filter((row) => row.part === part);
-    return part.columns.map(([, type], column) => own.map(({ row }) => toElement(row[column], type)));
+    return part.columns.map(([, type], column) => toArrayText(own.map(({ row }) => toElement(row[column], type))));
   });
 }
 
@@ -127,13 +124,31 @@ function isArray(type: string): boolean {
   return type.endsWith('[]');
 }
 
-/** The driver writes arrays of plain values only, so JSON and nested arrays are sent as text. */
-function toElement(value: unknown, type: string): unknown {
+/** An element of an array parameter. */
+type Element = string | number | boolean | null;
+
+function toElement(value: unknown, type: string): Element {
   if (value === null || value === undefined) return null;
   if (type === 'json' || type === 'jsonb') return JSON.stringify(value);
-  return Array.isArray(value) ? toArrayText(value) : value;
+  // The columns of other types contain plain values or arrays of them.
+  return Array.isArray(value) ? toArrayText(value as Element[]) : (value as Element);
 }
 
-function toArrayText(values: readonly unknown[]): string {
-  return `{${values.map((value) => `"${String(value).replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
+/**
+ * The text of an array (PostgreSQL documentation, 8.15.6). The driver would search each element, numbers too, twice for characters to
+ * escape: a tenth of our CPU time for a workflow of 50 nodes side by side.
+ */
+export function toArrayText(values: readonly Element[]): string {
+  let text = '{';
+  for (const value of values) {
+    if (text !== '{') text += ',';
+    if (value === null) text += 'NULL';
+    else text += typeof value === 'string' ? quoted(value) : String(value);
+  }
+  return `${text}}`;
+}
+
+function quoted(text: string): string {
+  const escaped = text.includes('\\') ? text.replace(/\\/g, '\\\\') : text;
+  return escaped.includes('"') ? `"${escaped.replace(/"/g, '\\"')}"` : `"${escaped}"`;
 }

@@ -9,6 +9,7 @@ import {
   type PartRow,
   partsOf,
   statementName,
+  toArrayText,
 } from './commit-part.js';
 import type { EventActions } from './event-actions.repository.js';
 import { addsWebhooks, loggedColumns, webhookMessagesSql, webhooksSql } from './event-webhooks.part.js';
@@ -207,8 +208,8 @@ export function toParameters(writes: readonly JobWrite[], jobTimeoutMs: number):
 }
 
 /** Columns of the log rows: index of the write, position in the write, attempt, type, body and number of events. */
-function eventColumns(writes: readonly JobWrite[]): unknown[][] {
-  const columns: unknown[][] = [[], [], [], [], [], []];
+function eventColumns(writes: readonly JobWrite[]): string[] {
+  const columns: (string | number)[][] = [[], [], [], [], [], []];
   writes.forEach((write, i) => {
     let place = 0;
     let { attempt } = write;
@@ -218,7 +219,7 @@ function eventColumns(writes: readonly JobWrite[]): unknown[][] {
       [i, place, attempt, type, JSON.stringify(body), events].forEach((value, k) => columns[k]?.push(value));
     }
   });
-  return columns;
+  return columns.map(toArrayText);
 }
 
 function toMove(move: JobMove | undefined): object {
