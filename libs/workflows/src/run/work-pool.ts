@@ -133,7 +133,8 @@ export class WorkPool {
 
   /** No work of the pool outlives the lease. */
   async stop(): Promise<void> {
-    this.abort(this.parts.context.run.signal.reason ?? new Error('the run has ended'));
+    // Most runs end without open work; a new error would record a stack.
+    if (this.works.size > 0) this.abort(this.parts.context.run.signal.reason ?? new Error('the run has ended'));
     await Promise.all([...this.works.values()].map(({ done }) => done));
     await Promise.all(this.closings);
   }
