@@ -28,6 +28,7 @@ import { WorkflowInstance } from './run/workflow-instance.js';
 import { ReadyVersions } from './start/ready-versions.js';
 import { RerunWorkflowService } from './start/rerun-workflow.service.js';
 import { StartWorkflowService } from './start/start-workflow.service.js';
+import { StartableVersionsRepository } from './start/startable-versions.repository.js';
 import { WorkflowLaunch } from './start/workflow-launch.js';
 import { workflowTurns } from './start/workflow-turns.js';
 import { HitlRequestsRepository } from './state/hitl-requests.repository.js';
@@ -47,7 +48,14 @@ const definitions = [
 ];
 const offered = [CallerPolicies, OfferedWorkflowsRepository, WorkflowCalls, WorkflowToolSource];
 const runs = [MemoryRepository, NodeServices, RunPlanLoader, RunUsageRepository, WorkflowHandler, WorkflowInstance];
-const starts = [NodeRunsRepository, ReadyVersions, RerunWorkflowService, StartWorkflowService, WorkflowLaunch];
+const starts = [
+  NodeRunsRepository,
+  ReadyVersions,
+  RerunWorkflowService,
+  StartableVersionsRepository,
+  StartWorkflowService,
+  WorkflowLaunch,
+];
 const states = [
   HitlRequestsRepository,
   RunStateRepository,

@@ -6,7 +6,6 @@ import type { StartedJob } from '#jobs';
 import { defined, newId, toStorableText } from '#platform';
 
 import { contentHash } from '../definition/content-hash.js';
-import { DefinitionsRepository, type StartableVersion } from '../definitions/definitions.repository.js';
 import { toJson } from '../definitions/read-definition.js';
 import { type VersionInUse, VersionsInUse } from '../definitions/versions-in-use.js';
 import type { WorkflowInput } from '../definitions/workflow-input.js';
@@ -17,6 +16,7 @@ import { assertFits } from './assert-fits.js';
 import { type ReadyVersion, ReadyVersions } from './ready-versions.js';
 import { workflowPayloadMismatch, workflowStale, workflowVersionMismatch } from './start.errors.js';
 import type { KnownDefinition, StartWorkflow } from './start-workflow.js';
+import { type StartableVersion, StartableVersionsRepository } from './startable-versions.repository.js';
 import { fromKnownRun } from './to-resume-from.js';
 import { WorkflowLaunch } from './workflow-launch.js';
 
@@ -39,7 +39,7 @@ const nothingElse = {
 @Injectable()
 export class StartWorkflowService {
   constructor(
-    private readonly definitions: DefinitionsRepository,
+    private readonly startable: StartableVersionsRepository,
     private readonly versions: VersionsInUse,
     private readonly ready: ReadyVersions,
     private readonly launch: WorkflowLaunch,
@@ -112,7 +112,7 @@ export class StartWorkflowService {
   private async find(principal: Principal, { workflowRef: ref, version }: StartWorkflow): Promise<StartableVersion> {
     const { workspaceId } = principal;
     assertCan(abilityOf(principal), { action: 'read', subject: 'Workflow', row: { workspaceId } });
-    const found = await this.definitions.startable(workspaceId, { ref, version });
+    const found = await this.startable.find(workspaceId, { ref, version });
     if (found === null) throw workflowNotFound();
     if (found.version === null) throw workflowNotPublished();
     if (found.hash === null) throw workflowVersionNotFound();
