@@ -2,7 +2,7 @@
 export function benchSettings(modelUrl: string): Record<string, string> {
   return {
     NODE_ENV: 'production',
-    LOG_LEVEL: 'info', // the start is announced in the log; jobs are not
+    LOG_LEVEL: 'info', // announces the start of the process; each job and tool call is logged, too
     MODEL_BASE_URL: modelUrl,
     MODEL_NAME: 'scripted',
     WORKER_SLOTS: '500',
