@@ -130,8 +130,9 @@ type Element = string | number | boolean | null;
 function toElement(value: unknown, type: string): Element {
   if (value === null || value === undefined) return null;
   if (type === 'json' || type === 'jsonb') return JSON.stringify(value);
-  // The columns of other types contain plain values or arrays of them.
-  return Array.isArray(value) ? toArrayText(value as Element[]) : (value as Element);
+  if (Array.isArray(value)) return toArrayText(value.map((each) => toElement(each, type)));
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
+  throw new TypeError(`a column of type ${type} has a value of type ${typeof value}`);
 }
 
 /**
