@@ -142,7 +142,7 @@ function clientOver(
 ): PrismaClient {
   return new PrismaClient({
     adapter: new PrismaPg(pool, { statementNameGenerator }),
-    errorFormat: 'minimal', // the others record a stack for each query, and put arguments into messages
+    errorFormat: 'minimal', // the others record a stack for each query, and put source lines into messages
     transactionOptions: { maxWait: 5_000, timeout: 30_000 },
   });
 }

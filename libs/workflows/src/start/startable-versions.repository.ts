@@ -33,7 +33,7 @@ const startableSql = `SELECT w.i, f.id, f.draft_hash AS "draftHash", round(extra
   LEFT JOIN workflow_version v ON v.workspace_id = $1 AND v.workflow_id = f.id
    AND v.number = coalesce(w.version, f.published_version)`;
 
-/** Finds the versions that starts name. Each start of a workflow reads one, so the statement goes to the driver. */
+/** Finds the versions that starts name. Each new start of a workflow reads one, so the statement goes to the driver. */
 @Injectable()
 export class StartableVersionsRepository {
   private readonly batches: WorkspaceBatches<StartRef, Startable | null>;
