@@ -14,9 +14,9 @@ export interface CommitPart<Row extends readonly unknown[]> {
   /** Name and Postgres element type of each column, in the order of `Row`; the first two are workspace_id and job_id. */
   readonly columns: readonly (readonly [name: string, type: string])[];
   /**
-   * The data-modifying statement. `rows` is a relation with `columns` and `lease_epoch` that contains the rows of the jobs with a valid
-   * lease; the relation `up` (workspace_id, id, lease_epoch, thread_id, created_by) contains these jobs. The statement must return one
-   * row per written row.
+   * The data-modifying statement, or a query that checks the rows. `rows` is a relation with `columns` and `lease_epoch` that contains
+   * the rows of the jobs with a valid lease; the relation `up` (workspace_id, id, lease_epoch, thread_id, created_by) contains these
+   * jobs. The statement must return one row for each of `rows`; otherwise nothing is written, and the commit fails with SQLSTATE NS001.
    */
   readonly sql: (rows: string) => string;
   /** The rows are messages of this queue: `sql` selects them, as `Queues.insertionOf` describes, and the commit sends them. */

@@ -134,6 +134,9 @@ admitted AS (
  */
 @Injectable()
 export class NewJobRepository {
+  /** The text of each statement, by its name. Few combinations exist, and making the text takes as long as all other work of the method. */
+  private readonly texts = new Map<string, string>();
+
   constructor(
     private readonly turns: TurnMessages,
     private readonly queue: JobQueue,
@@ -173,10 +176,14 @@ export class NewJobRepository {
     const parts = partsOf(rows);
     const queued = jobs.filter(({ inLine, owner }) => !inLine && owner === null);
     const kinds = jobKinds.filter((kind) => queued.some(({ request }) => request.kind === kind));
+    const name = statementName([want.name, ...kinds].join('-'), parts);
+    const text =
+      this.texts.get(name) ??
+      `${want.text}${insertWanted}${this.sentClauses(kinds)}${partClauses(parts, 7 + want.limits.length)}
+SELECT up.id AS "jobId", up.status = 'running' AS begun${partChecks(parts)} FROM up`;
+    this.texts.set(name, text);
     return {
-      name: statementName([want.name, ...kinds].join('-'), parts),
-      text: `${want.text}${insertWanted}${this.sentClauses(kinds)}${partClauses(parts, 7 + want.limits.length)}
-SELECT up.id AS "jobId", up.status = 'running' AS begun${partChecks(parts)} FROM up`,
+      ...{ name, text },
       values: [
         workspaceId,
         JSON.stringify(jobs.map((job, i) => toRow(job, i, messages[i]?.length ?? 0))),

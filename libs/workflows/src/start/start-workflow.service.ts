@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal, type Principal, systemPrincipal } from '#auth';
 import { AttachedFiles, partsOf } from '#chat';
-import type { StartedJob } from '#jobs';
-import { defined, newId, toStorableText } from '#platform';
+import { type StartedJob, StartFilters } from '#jobs';
+import { AppError, defined, newId, sqlState, toStorableText } from '#platform';
 
 import { contentHash } from '../definition/content-hash.js';
 import { toJson } from '../definitions/read-definition.js';
-import { type VersionInUse, VersionsInUse } from '../definitions/versions-in-use.js';
+import { VersionsInUse } from '../definitions/versions-in-use.js';
 import type { WorkflowInput } from '../definitions/workflow-input.js';
 import { workflowNotFound, workflowNotPublished, workflowVersionNotFound } from '../definitions/workflows.errors.js';
 import type { Attachment } from '../engine/node-executor.js';
@@ -16,7 +16,12 @@ import { assertFits } from './assert-fits.js';
 import { type ReadyVersion, ReadyVersions } from './ready-versions.js';
 import { workflowPayloadMismatch, workflowStale, workflowVersionMismatch } from './start.errors.js';
 import type { KnownDefinition, StartWorkflow } from './start-workflow.js';
-import { type StartableVersion, StartableVersionsRepository } from './startable-versions.repository.js';
+import {
+  type StartableVersion,
+  StartableVersionsRepository,
+  type StartRef,
+  stillStartableRow,
+} from './startable-versions.repository.js';
 import { fromKnownRun } from './to-resume-from.js';
 import { WorkflowLaunch } from './workflow-launch.js';
 
@@ -35,6 +40,16 @@ const nothingElse = {
   ...{ whenBusy: null, providerKey: null, known: {}, resumeFrom: null },
 } as const;
 
+/** The version that a start runs. */
+interface FoundVersion {
+  readonly found: StartableVersion;
+  readonly ready: ReadyVersion;
+  readonly isRecalled: boolean;
+}
+
+/** SQLSTATE of a start whose `extraRows` could not all be written. */
+const notWritten = 'NS001';
+
 /** Accepts workflow jobs for all endpoints: finds the version, checks that it can run, pins it, and calls the job starter. */
 @Injectable()
 export class StartWorkflowService {
@@ -44,6 +59,7 @@ export class StartWorkflowService {
     private readonly ready: ReadyVersions,
     private readonly launch: WorkflowLaunch,
     private readonly attached: AttachedFiles,
+    private readonly filters: StartFilters,
   ) {}
 
   /**
@@ -80,10 +96,27 @@ export class StartWorkflowService {
     const { idempotency } = request;
     const replayed = idempotency === null ? null : await this.launch.replay(principal, idempotency);
     if (replayed !== null) return replayed;
-    const found = await this.find(principal, request);
-    const version = await this.read(workspaceId, found);
-    assertKnown(request.known, found, version.json);
-    const ready = await this.ready.check(workspaceId, version);
+    assertCan(abilityOf(principal), { action: 'read', subject: 'Workflow', row: { workspaceId } });
+    const recalled = await this.recall(workspaceId, request);
+    if (recalled !== null) {
+      try {
+        return await this.startVersion(principal, request, recalled);
+      } catch (error) {
+        if (sqlState(error) !== notWritten) throw error; // otherwise perhaps another version is published now
+      }
+    }
+    return this.startVersion(principal, request, await this.find(workspaceId, request));
+  }
+
+  private async startVersion(
+    principal: Principal,
+    request: StartWorkflow,
+    { found, ready, isRecalled }: FoundVersion,
+  ): Promise<StartedJob> {
+    const extraRows: StartWorkflow['extraRows'] = (job) => [
+      ...(isRecalled ? [stillStartableRow(job, refOf(request), found)] : []),
+      ...(request.extraRows?.(job) ?? []),
+    ];
     return this.launch.start(principal, {
       workflow: { id: found.id, version: found.version },
       input: toInput({ ...request, attachments: await this.accepted(principal, request.attachments) }, ready),
@@ -91,13 +124,43 @@ export class StartWorkflowService {
       messageClientId: request.messageClientId,
       ...(request.whenBusy === null ? {} : { whenBusy: request.whenBusy }),
       ...defined({ startAt: request.startAt, labels: request.labels }),
-      idempotency,
+      idempotency: request.idempotency,
       retryOf: null,
       ...defined({ parent: request.parent }),
       asksModels: ready.asksModels,
       providerKey: request.providerKey,
-      ...defined({ extraRows: request.extraRows }),
+      extraRows,
     });
+  }
+
+  /**
+   * The version that an earlier start of the workflow found in this process; null if it must be looked up. The statement of the start checks
+   * that it is still the right one. A filter of starts must not run again after a failed check, so with a filter each start looks it up.
+   */
+  private async recall(workspaceId: string, request: StartWorkflow): Promise<FoundVersion | null> {
+    const found = this.filters.filter === null ? this.startable.recall(workspaceId, refOf(request)) : undefined;
+    if (found === undefined) return null;
+    try {
+      return { ...(await this.checked(workspaceId, request, found)), isRecalled: true };
+    } catch (error) {
+      if (error instanceof AppError) return null; // the version that is published now may be the one
+      throw error;
+    }
+  }
+
+  private async find(workspaceId: string, request: StartWorkflow): Promise<FoundVersion> {
+    const found = await this.startable.find(workspaceId, refOf(request));
+    if (found === null) throw workflowNotFound();
+    if (found.version === null) throw workflowNotPublished();
+    if (found.hash === null) throw workflowVersionNotFound();
+    return { ...(await this.checked(workspaceId, request, found)), isRecalled: false };
+  }
+
+  private async checked(workspaceId: string, { known }: StartWorkflow, found: StartableVersion) {
+    const [version] = await this.versions.load(workspaceId, [{ id: found.id, version: found.version }]);
+    if (version === undefined) throw workflowVersionNotFound();
+    assertKnown(known, found, version.json);
+    return { found, ready: await this.ready.check(workspaceId, version) };
   }
 
   /** Attached contents become files of the workspace, so that the row of the job only refers to them. */
@@ -108,22 +171,10 @@ export class StartWorkflowService {
     const stored = partsOf(message === undefined ? [] : [message]).values();
     return attachments.map((each) => (toPart(each) === null ? each : toStored(each, stored.next().value)));
   }
+}
 
-  private async find(principal: Principal, { workflowRef: ref, version }: StartWorkflow): Promise<StartableVersion> {
-    const { workspaceId } = principal;
-    assertCan(abilityOf(principal), { action: 'read', subject: 'Workflow', row: { workspaceId } });
-    const found = await this.startable.find(workspaceId, { ref, version });
-    if (found === null) throw workflowNotFound();
-    if (found.version === null) throw workflowNotPublished();
-    if (found.hash === null) throw workflowVersionNotFound();
-    return found;
-  }
-
-  private async read(workspaceId: string, { id, version }: StartableVersion): Promise<VersionInUse> {
-    const [read] = await this.versions.load(workspaceId, [{ id, version }]);
-    if (read === undefined) throw workflowVersionNotFound();
-    return read;
-  }
+function refOf({ workflowRef: ref, version }: StartWorkflow): StartRef {
+  return { ref, version };
 }
 
 function toInput(
