@@ -28,6 +28,8 @@ export default defineConfig(
       'max-lines-per-function': ['error', { max: 60, skipComments: true }],
       // Nest declares its options as classes and documents literals.
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+      // There are no enums (see no-restricted-syntax), and the search for them takes a sixth of the time of all rules.
+      '@typescript-eslint/no-unsafe-enum-assignment': 'off',
       'no-console': 'error',
       'simple-import-sort/imports': 'error',
       '@typescript-eslint/consistent-type-imports': 'error',
@@ -41,6 +43,7 @@ export default defineConfig(
       'no-restricted-imports': ['error', { paths: restrictedImports }],
       'no-restricted-syntax': [
         'error',
+        { selector: 'TSEnumDeclaration', message: 'Declare a union of string literals.' },
         atMost(3, 'FunctionDeclaration'),
         atMost(3, 'ArrowFunctionExpression'),
         atMost(3, "MethodDefinition[kind='method'] > FunctionExpression"),
