@@ -3,7 +3,7 @@ export { actionKinds, EventActions } from './events/event-actions.repository.js'
 export { LockedJob, JobUpdater } from './update/job-updater.js';
 export { JobStopper, type AdmissionAbort, type StoppedTree, type StopState } from './cancel/job-stopper.js';
 export { JobQueue, subJobsDue } from './queue/job-queue.js';
-export { type CommitPart, type PartRow, partRow } from './events/commit-part.js';
+export { type CommitPart, mismatchedPart, type PartRow, partRow } from './events/commit-part.js';
 export { EventFeed, type FeedItem, type FollowOptions } from './feed/event-feed.js';
 export {
   deltaTypes,
@@ -69,6 +69,7 @@ export {
   jobNotFinished,
   jobNotFound,
   LeaseLost,
+  StartConditionFailed,
   threadNotFound,
 } from './jobs.errors.js';
 export { JobsModule } from './jobs.module.js';

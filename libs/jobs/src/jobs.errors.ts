@@ -120,3 +120,8 @@ export class CancelRequested extends Error {
     this.name = 'CancelRequested';
   }
 }
+
+/** The condition of a start, or of another start of its batch, does not hold. Nothing was written. */
+export class StartConditionFailed extends Error {
+  override readonly name = 'StartConditionFailed';
+}

@@ -1,4 +1,4 @@
-import { type CommitPart, type JobRef, type PartRow, partRow } from '#jobs';
+import { type CommitPart, type JobRef, mismatchedPart, type PartRow, partRow } from '#jobs';
 import { Prisma, sqlState, violatedConstraint } from '#platform';
 
 import type { NewAnswer } from './answer.js';
@@ -116,6 +116,6 @@ export function isConcurrentWrite(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const constraint = violatedConstraint(error);
   if (constraint !== undefined && onceOnly.has(constraint)) return true;
-  const state = sqlState(error);
-  return state === lockNotAvailable || (state === 'NS001' && /\bsessions\b|\bsession_steps\b/.test(error.message));
+  const part = mismatchedPart(error);
+  return sqlState(error) === lockNotAvailable || part === 'sessions' || part === 'session_steps';
 }

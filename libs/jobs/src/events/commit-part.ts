@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
-import type { AddressedMessage } from '#platform';
+import { type AddressedMessage, sqlState } from '#platform';
 
 import type { NewJobEvent } from './job-event.js';
 
 /**
- * A part of the group commit: the rows of one table that all jobs of a batch write together. Higher libs declare parts (rounds, tool calls);
- * this lib joins their rows to the fence, so the rows of a fenced job are dropped with its events.
+ * A part of the group commit: the rows of one table that all jobs of a batch write together, or that it checks. Higher libs declare parts
+ * (rounds, tool calls); this lib joins their rows to the fence, so the rows of a fenced job are dropped with its events.
  */
 export interface CommitPart<Row extends readonly unknown[]> {
   /** Unique and constant, because it is part of the prepared statement's name. */
@@ -110,6 +110,12 @@ export function partChecks(parts: readonly CommitPart<readonly unknown[]>[]): st
   CASE WHEN (SELECT count(*) FROM ${name}) <> (SELECT count(*) FROM ${name}_rows) THEN commit_mismatch('${name}') END`,
     )
     .join('');
+}
+
+/** The name of the part whose rows an error of `partChecks` is about; undefined for other errors. */
+export function mismatchedPart(error: unknown): string | undefined {
+  if (!(error instanceof Error) || sqlState(error) !== 'NS001') return undefined;
+  return /part (\w+) of the commit/.exec(error.message)?.[1];
 }
 
 /** An array for each column of each part, as text. */

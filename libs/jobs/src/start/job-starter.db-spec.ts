@@ -5,8 +5,11 @@ import { AppError, newId, type Scope } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { openTestJobs, type TestJobs } from '../../../../test/harness/jobs.js';
 import { JobStopper } from '../cancel/job-stopper.js';
+import { type CommitPart, partRow } from '../events/commit-part.js';
 import { JobTelemetry } from '../job.telemetry.js';
+import { StartConditionFailed } from '../jobs.errors.js';
 import { JobStarter } from './job-starter.js';
+import { NewJobRepository } from './new-job.repository.js';
 import { StartRepository } from './start.repository.js';
 import type { StartRequest } from './start-request.js';
 
@@ -92,6 +95,35 @@ describe('JobStarter', () => {
       [workspaceId, people],
     );
     expect(owners.map((owner) => owner.jobs)).toEqual([2, 2, 2]);
+  });
+
+  it('refuses only the starts with the condition that failed, and writes the other starts together', async () => {
+    const { workspaceId } = await workspace();
+    const part: CommitPart<readonly [string, string, boolean]> = {
+      name: 'allowed',
+      columns: [
+        ['workspace_id', 'uuid'],
+        ['job_id', 'uuid'],
+        ['is_allowed', 'boolean'],
+      ],
+      sql: (rows) => `SELECT 1 FROM ${rows} WHERE is_allowed`,
+    };
+    const request = (isAllowed?: boolean, createTitle?: string) => {
+      const thread = createTitle === undefined ? null : { ref: newId(), createTitle };
+      const { jobId, ...rest } = jobs.request({ workspaceId, thread, createdBy: newId() });
+      const condition = isAllowed === undefined ? {} : { condition: partRow(part, [workspaceId, jobId, isAllowed]) };
+      return { jobId, ...rest, ...condition };
+    };
+    const starter = jobs.app.get(JobStarter);
+    const inserts = jest.spyOn(jobs.app.get(NewJobRepository), 'insertionUnlessKnown');
+    const requests = [request(), request(false), request(), request(true), request()];
+    const ends = await Promise.allSettled(requests.map((each) => starter.start(each)));
+    expect(inserts.mock.calls.map(([, batch]) => batch.length)).toEqual([5, 3]);
+    inserts.mockRestore();
+    expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(await startAll([request(true), request(true, 'T')])).toEqual(['started', 'started']);
+    await expect(starter.start(request(false, 'T'))).rejects.toThrow(StartConditionFailed);
+    expect(await jobsOf(workspaceId)).toHaveLength(5);
   });
 
   it('accepts one of twenty concurrent starts in a thread that rejects when busy', async () => {

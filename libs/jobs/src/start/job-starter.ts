@@ -2,9 +2,10 @@ import { Injectable } from '@nestjs/common';
 
 import { AppError, crashpoint, DatabaseUnavailable, newId, sqlState, systemClock, WorkspaceBatches } from '#platform';
 
+import { mismatchedPart } from '../events/commit-part.js';
 import { BackgroundJobs } from '../foreground/background-jobs.js';
 import { JobOwnersRepository } from '../job-owners.repository.js';
-import { jobNotFound, startInFlight } from '../jobs.errors.js';
+import { jobNotFound, StartConditionFailed, startInFlight } from '../jobs.errors.js';
 import { Worker } from '../run/worker.js';
 import { admitOptimistically, decideKnown } from './admit.js';
 import { NewJobRepository } from './new-job.repository.js';
@@ -72,7 +73,7 @@ export class JobStarter {
   /**
    * Accepts the request, or returns the job that its idempotency key started before. The job is committed on return. Throws `thread_busy`,
    * `job_limit_reached`, `idempotency_key_mismatch`, `admission_cancelled`, `not_found`, `start_in_flight`, `bad_request` (`startAt`),
-   * `background_jobs_off` (`startAt`).
+   * `background_jobs_off` (`startAt`), and `StartConditionFailed`.
    */
   async start(given: StartRequest): Promise<StartedJob> {
     const request = this.inForeground(withStartAt(given));
@@ -127,6 +128,9 @@ export class JobStarter {
       written =
         (await this.startOptimistically(workspaceId, requests)) ?? (await this.startLocked(workspaceId, requests));
     } catch (error) {
+      const failed = mismatchedPart(error);
+      const refused = requests.filter(({ condition }) => condition !== undefined && condition.part.name === failed);
+      if (refused.length > 0) return this.startOthers(workspaceId, requests, refused);
       // The outcome is unknown: a second attempt could conflict with the rows that the first has written.
       if (requests.length === 1 || error instanceof DatabaseUnavailable) throw toStartError(error);
       // One request may have failed the batch: each is tried alone, so that each gets its own result.
@@ -143,6 +147,20 @@ export class JobStarter {
     for (const { request } of batch.jobs) this.owners.remember(request);
     await this.effects.publish(workspaceId, batch.effects);
     return batch.answers;
+  }
+
+  /**
+   * After a batch whose condition failed, which wrote nothing. The statement does not return whose condition failed, so all requests with such
+   * a condition are refused; their callers can decide again. The others are still one batch.
+   */
+  private async startOthers(
+    workspaceId: string,
+    requests: readonly StartRequest[],
+    refused: readonly StartRequest[],
+  ): Promise<readonly StartResult[]> {
+    const others = requests.filter((request) => !refused.includes(request));
+    const results = others.length === 0 ? [] : await this.startTogether(workspaceId, others);
+    return requests.map((request) => results[others.indexOf(request)] ?? new StartConditionFailed());
   }
 
   /**

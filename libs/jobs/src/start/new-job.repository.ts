@@ -134,7 +134,7 @@ admitted AS (
  */
 @Injectable()
 export class NewJobRepository {
-  /** The text of each statement, by its name. Few combinations exist, and making the text takes as long as all other work of the method. */
+  /** The text of each statement, by its name. Few combinations exist. */
   private readonly texts = new Map<string, string>();
 
   constructor(
@@ -172,7 +172,8 @@ export class NewJobRepository {
     const { LEASE_MS, JOB_TIMEOUT_MS } = this.config.values;
     const ceilings = ceilingsOf(this.config);
     const messages = jobs.map((job) => this.messagesOf(job));
-    const rows = [...messages.flat(), ...jobs.flatMap(({ request }) => request.extraRows ?? [])];
+    const conditions = jobs.flatMap(({ request }) => request.condition ?? []);
+    const rows = [...messages.flat(), ...jobs.flatMap(({ request }) => request.extraRows ?? []), ...conditions];
     const parts = partsOf(rows);
     const queued = jobs.filter(({ inLine, owner }) => !inLine && owner === null);
     const kinds = jobKinds.filter((kind) => queued.some(({ request }) => request.kind === kind));

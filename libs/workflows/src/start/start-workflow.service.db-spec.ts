@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { INestApplicationContext } from '@nestjs/common';
 
 import { type MemberPrincipal, type Role, scopeOf } from '#auth';
-import { JobsRepository, StartFilters } from '#jobs';
+import { JobsRepository, type StartFilter, StartFilters } from '#jobs';
 import { newId } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
@@ -270,19 +270,58 @@ describe('a start of a workflow that this process has started before', () => {
     expect(await versionOf(start())).toBe(2);
   });
 
-  // The last test: its filter stays, and with a filter no version is recalled.
+  it('compares the copy of the client with the version that is published now', async () => {
+    await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
+    await start();
+    expect(await codeOf(start({ known: { version: 2 } }))).toBe('workflow_version_mismatch');
+    const second = smallWorkflow({ name: 'y', id: 'w-1' });
+    await publish(second);
+    expect(await versionOf(start({ known: { version: 2, definition: second } }))).toBe(2);
+    expect(await codeOf(start({ known: { version: 1 } }))).toBe('workflow_version_mismatch');
+  });
+
+  it('reports that the copy of the client is newer than the published version', async () => {
+    const { id, updatedAt } = await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
+    await start();
+    const definition = smallWorkflow({ name: 'y', id: 'w-1' });
+    await app.get(WorkflowsService).save(here.member, { id, definition, expectedVersion: null });
+    expect(await codeOf(start({ known: { updatedAt: updatedAt + 60_000 } }))).toBe('workflow_stale');
+  });
+
+  it('continues from a node that only the version has that is published now', async () => {
+    await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
+    await start();
+    await publish(workflowDocument({ name: 'x', id: 'w-1' }, [{ id: 'review', data: {} }], ['start -> review']));
+    const run = { nodeOutputs: { start: 'Dear Sir' }, executionOrder: ['start'], pendingNodes: [] };
+    const resumeFrom = { startNodeId: 'review', ...run, sessionMessages: null, resumeInput: null };
+    expect(await versionOf(start({ resumeFrom }))).toBe(2);
+  });
+
+  it('starts a version without model calls, after one that lacked a key for its model', async () => {
+    await rows('UPDATE workspace SET require_user_key = true', []);
+    await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
+    for (let i = 0; i < 2; i += 1) expect(await codeOf(start())).toBe('missing_model_key');
+    const quiet = { id: 'a', type: 'transform', data: { expression: 'input' } };
+    await publish(workflowDocument({ name: 'x', id: 'w-1' }, [quiet], ['start -> a']));
+    expect(await versionOf(start())).toBe(2);
+  });
+
+  it('reports that the workflow was deleted rather than that the thread is busy', async () => {
+    const { id } = await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
+    await start({ threadRef: 'mine' });
+    expect(await codeOf(start({ threadRef: 'mine' }))).toBe('thread_busy');
+    await app.get(WorkflowsService).remove(here.admin, id);
+    expect(await codeOf(start({ threadRef: 'mine' }))).toBe('not_found');
+  });
+
   it('runs the hooks of job starts once after another version was published', async () => {
     await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
     await start();
     await publish(smallWorkflow({ name: 'y', id: 'w-1' }));
-    let runs = 0;
-    const filters = app.get(StartFilters);
-    filters.register((request) => {
-      runs += 1;
-      return Promise.resolve(request);
-    });
+    const filter = jest.fn<StartFilter>((request) => Promise.resolve(request));
+    const filters = jest.spyOn(app.get(StartFilters), 'filter', 'get').mockReturnValue(filter);
     expect(await versionOf(start())).toBe(2);
-    expect(runs).toBe(1);
-    filters.register((request) => Promise.resolve(request));
+    expect(filter).toHaveBeenCalledTimes(1);
+    filters.mockRestore();
   });
 });

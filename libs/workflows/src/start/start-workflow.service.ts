@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal, type Principal, systemPrincipal } from '#auth';
 import { AttachedFiles, partsOf } from '#chat';
-import { type StartedJob, StartFilters } from '#jobs';
-import { AppError, defined, newId, sqlState, toStorableText } from '#platform';
+import { StartConditionFailed, type StartedJob, StartFilters } from '#jobs';
+import { AppError, DatabaseUnavailable, defined, newId, toStorableText } from '#platform';
 
 import { contentHash } from '../definition/content-hash.js';
 import { toJson } from '../definitions/read-definition.js';
@@ -16,14 +16,10 @@ import { assertFits } from './assert-fits.js';
 import { type ReadyVersion, ReadyVersions } from './ready-versions.js';
 import { workflowPayloadMismatch, workflowStale, workflowVersionMismatch } from './start.errors.js';
 import type { KnownDefinition, StartWorkflow } from './start-workflow.js';
-import {
-  type StartableVersion,
-  StartableVersionsRepository,
-  type StartRef,
-  stillStartableRow,
-} from './startable-versions.repository.js';
+import { type StartableVersion, StartableVersionsRepository, type StartRef } from './startable-versions.repository.js';
+import { stillStartable } from './still-startable.part.js';
 import { fromKnownRun } from './to-resume-from.js';
-import { WorkflowLaunch } from './workflow-launch.js';
+import { type ReadyWorkflow, WorkflowLaunch } from './workflow-launch.js';
 
 const longestTitle = 80;
 
@@ -40,15 +36,11 @@ const nothingElse = {
   ...{ whenBusy: null, providerKey: null, known: {}, resumeFrom: null },
 } as const;
 
-/** The version that a start runs. */
 interface FoundVersion {
   readonly found: StartableVersion;
-  readonly ready: ReadyVersion;
-  readonly isRecalled: boolean;
+  /** As in `StartRequest`. Absent: the version was just looked up. */
+  readonly condition?: ReadyWorkflow['condition'];
 }
-
-/** SQLSTATE of a start whose `extraRows` could not all be written. */
-const notWritten = 'NS001';
 
 /** Accepts workflow jobs for all endpoints: finds the version, checks that it can run, pins it, and calls the job starter. */
 @Injectable()
@@ -97,26 +89,35 @@ export class StartWorkflowService {
     const replayed = idempotency === null ? null : await this.launch.replay(principal, idempotency);
     if (replayed !== null) return replayed;
     assertCan(abilityOf(principal), { action: 'read', subject: 'Workflow', row: { workspaceId } });
-    const recalled = await this.recall(workspaceId, request);
-    if (recalled !== null) {
-      try {
-        return await this.startVersion(principal, request, recalled);
-      } catch (error) {
-        if (sqlState(error) !== notWritten) throw error; // otherwise perhaps another version is published now
-      }
+    const recalled = this.recall(workspaceId, request);
+    if (recalled !== undefined) return this.startRecalled(principal, request, recalled);
+    return this.startVersion(principal, request, { found: await this.find(workspaceId, request) });
+  }
+
+  /** Starts a version that the request may no longer name: the statement of the start checks that, and a look-up does after a refusal. */
+  private async startRecalled(
+    principal: Principal,
+    request: StartWorkflow,
+    recalled: StartableVersion,
+  ): Promise<StartedJob> {
+    try {
+      const condition = stillStartable(refOf(request), recalled);
+      return await this.startVersion(principal, request, { found: recalled, condition });
+    } catch (error) {
+      const isRefusal = error instanceof AppError && !(error instanceof DatabaseUnavailable);
+      if (!isRefusal && !(error instanceof StartConditionFailed)) throw error;
+      const present = await this.find(principal.workspaceId, request);
+      if (isRefusal && present.id === recalled.id && present.version === recalled.version) throw error;
+      return this.startVersion(principal, request, { found: present });
     }
-    return this.startVersion(principal, request, await this.find(workspaceId, request));
   }
 
   private async startVersion(
     principal: Principal,
     request: StartWorkflow,
-    { found, ready, isRecalled }: FoundVersion,
+    { found, condition }: FoundVersion,
   ): Promise<StartedJob> {
-    const extraRows: StartWorkflow['extraRows'] = (job) => [
-      ...(isRecalled ? [stillStartableRow(job, refOf(request), found)] : []),
-      ...(request.extraRows?.(job) ?? []),
-    ];
+    const ready = await this.check(principal.workspaceId, request, found);
     return this.launch.start(principal, {
       workflow: { id: found.id, version: found.version },
       input: toInput({ ...request, attachments: await this.accepted(principal, request.attachments) }, ready),
@@ -129,38 +130,32 @@ export class StartWorkflowService {
       ...defined({ parent: request.parent }),
       asksModels: ready.asksModels,
       providerKey: request.providerKey,
-      extraRows,
+      ...defined({ extraRows: request.extraRows, condition }),
     });
   }
 
   /**
-   * The version that an earlier start of the workflow found in this process; null if it must be looked up. The statement of the start checks
-   * that it is still the right one. A filter of starts must not run again after a failed check, so with a filter each start looks it up.
+   * The version that an earlier start of the workflow found in this process; undefined if it must be looked up: the hooks of job starts must
+   * not run again for a second attempt, and the time of the client's copy is compared with that of the draft.
    */
-  private async recall(workspaceId: string, request: StartWorkflow): Promise<FoundVersion | null> {
-    const found = this.filters.filter === null ? this.startable.recall(workspaceId, refOf(request)) : undefined;
-    if (found === undefined) return null;
-    try {
-      return { ...(await this.checked(workspaceId, request, found)), isRecalled: true };
-    } catch (error) {
-      if (error instanceof AppError) return null; // the version that is published now may be the one
-      throw error;
-    }
+  private recall(workspaceId: string, request: StartWorkflow): StartableVersion | undefined {
+    if (this.filters.filter !== null || request.known.updatedAt !== undefined) return undefined;
+    return this.startable.recall(workspaceId, refOf(request));
   }
 
-  private async find(workspaceId: string, request: StartWorkflow): Promise<FoundVersion> {
+  private async find(workspaceId: string, request: StartWorkflow): Promise<StartableVersion> {
     const found = await this.startable.find(workspaceId, refOf(request));
     if (found === null) throw workflowNotFound();
     if (found.version === null) throw workflowNotPublished();
     if (found.hash === null) throw workflowVersionNotFound();
-    return { ...(await this.checked(workspaceId, request, found)), isRecalled: false };
+    return found;
   }
 
-  private async checked(workspaceId: string, { known }: StartWorkflow, found: StartableVersion) {
+  private async check(workspaceId: string, { known }: StartWorkflow, found: StartableVersion): Promise<ReadyVersion> {
     const [version] = await this.versions.load(workspaceId, [{ id: found.id, version: found.version }]);
     if (version === undefined) throw workflowVersionNotFound();
     assertKnown(known, found, version.json);
-    return { found, ready: await this.ready.check(workspaceId, version) };
+    return this.ready.check(workspaceId, version);
   }
 
   /** Attached contents become files of the workspace, so that the row of the job only refers to them. */

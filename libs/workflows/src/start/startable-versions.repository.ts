@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 
-import { type CommitPart, type PartRow, partRow } from '#jobs';
 import { isId, Prisma, PrismaService, systemClock, toStorableText, WorkspaceBatches } from '#platform';
 
 /** A version that a start can use, without its definition. Instants in ms since the epoch. */
@@ -26,30 +25,9 @@ export interface StartRef {
   readonly version: number | null;
 }
 
-/** Checks that starts still find the versions that were looked up before: returns a row for each of them. */
-const stillStartable: CommitPart<
-  readonly [workspaceId: string, jobId: string, id: string, clientId: string | null, published: number | null]
-> = {
-  name: 'startable',
-  columns: [
-    ['workspace_id', 'uuid'],
-    ['job_id', 'uuid'],
-    ['workflow_id', 'uuid'],
-    ['client_id', 'text'],
-    ['published_version', 'int'],
-  ],
-  sql: (rows) => `SELECT f.id FROM ${rows} r
-    JOIN workflow f ON f.workspace_id = r.workspace_id AND f.id = r.workflow_id AND f.deleted_at IS NULL
-     AND (r.client_id IS NULL OR f.client_id = r.client_id)
-     AND (r.published_version IS NULL OR f.published_version = r.published_version)`,
-};
-
 const maxRemembered = 1_000;
 
-/**
- * Finds the versions that starts name, and remembers them: a start with a remembered version writes `stillStartableRow` and needs no round trip
- * for a look-up.
- */
+/** Finds the versions that starts name, and remembers them: a start with a remembered version has `stillStartable` as its condition. */
 @Injectable()
 export class StartableVersionsRepository {
   private readonly remembered = new LRUCache<string, StartableVersion>({ max: maxRemembered });
@@ -71,7 +49,7 @@ export class StartableVersionsRepository {
     return found;
   }
 
-  /** The version that an earlier look-up of this process found; it may have been replaced or deleted since. */
+  /** The version that the last look-up of this process found. The workflow may have been changed or deleted since. */
   recall(workspaceId: string, ref: StartRef): StartableVersion | undefined {
     return this.remembered.get(keyOf(workspaceId, ref));
   }
@@ -99,15 +77,4 @@ export class StartableVersionsRepository {
 
 function keyOf(workspaceId: string, { ref, version }: StartRef): string {
   return `${workspaceId} ${version ?? ''} ${ref}`;
-}
-
-/** Written with a job, it makes the start fail with SQLSTATE NS001 unless a look-up of `ref` would still find `found`. */
-export function stillStartableRow(
-  job: { readonly workspaceId: string; readonly jobId: string },
-  { ref, version }: StartRef,
-  found: StartableVersion,
-): PartRow {
-  const clientId = isId(ref) && ref.toLowerCase() === found.id ? null : toStorableText(ref);
-  const published = version === null ? found.version : null;
-  return partRow(stillStartable, [job.workspaceId, job.jobId, found.id, clientId, published]);
 }

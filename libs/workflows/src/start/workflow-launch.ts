@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import type { Principal } from '#auth';
-import { JobStarter, type StartedJob, type StartRequest } from '#jobs';
+import { JobStarter, type PartRow, type StartedJob, type StartRequest } from '#jobs';
 import { jobKeyPlace, ModelCatalog } from '#models';
 import { AppError, newId, type Secret, SecretBox, toStorable } from '#platform';
 
@@ -19,6 +19,7 @@ export interface ReadyWorkflow extends Pick<
   readonly asksModels: boolean;
   readonly providerKey: Secret | null;
   readonly extraRows?: StartWorkflow['extraRows'];
+  readonly condition?: (job: { readonly workspaceId: string; readonly jobId: string }) => PartRow;
 }
 
 /** The model name for nodes without one if the workspace has no default, either; such a run calls no model. */
@@ -44,7 +45,7 @@ export class WorkflowLaunch {
   /** The job is committed when this returns. Throws `missing_model_key` and what `JobStarter.start` throws. */
   async start(principal: Principal, ready: ReadyWorkflow): Promise<StartedJob> {
     const { workspaceId, id, userId } = principal;
-    const { input, asksModels, providerKey, extraRows, ...request } = ready;
+    const { input, asksModels, providerKey, extraRows, condition, ...request } = ready;
     const jobId = newId();
     const hasOwnKey = providerKey !== null;
     return this.starter.start({
@@ -59,6 +60,7 @@ export class WorkflowLaunch {
       format: workflowFormat,
       keyCipher: providerKey === null ? null : this.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
       ...(extraRows === undefined ? {} : { extraRows: extraRows({ workspaceId, jobId }) }),
+      ...(condition === undefined ? {} : { condition: condition({ workspaceId, jobId }) }),
     });
   }
 
