@@ -1,5 +1,5 @@
 import { createLogger, processEnvironment, systemClock } from '#platform';
-import { assertTools, PluginRegistry, resolvePluginImports } from '#tools';
+import { assertTools, PluginRegistry } from '#tools';
 
 /** The request of `nightshift plugins check`. */
 interface CheckRequest {
@@ -11,7 +11,6 @@ interface CheckRequest {
 const KEEP_ALIVE_MS = 60_000;
 
 const { path, json } = JSON.parse(process.argv[2] ?? '{}') as CheckRequest; // the command line writes this JSON
-resolvePluginImports();
 setInterval(() => undefined, KEEP_ALIVE_MS); // a module that never ends keeps no process alive, so that its time limit would not be reached
 try {
   const registry = await PluginRegistry.load({

@@ -1,5 +1,4 @@
 import { awakeTimeout, processEnvironment, systemClock } from '#platform';
-import { resolvePluginImports } from '#tools';
 
 import { readEnvironmentFile } from './environment-file.js';
 import { launch } from './launch.js';
@@ -12,7 +11,6 @@ const LINGER_MS = 1_000;
 /** Runs this process as its command line and environment define. The entry point passes the roles that it can start. */
 export async function runProcess(roles: RoleStarters): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe);
-  resolvePluginImports();
   readEnvironmentFile(process.cwd());
   const environment = processEnvironment();
   const noColor = (environment['NO_COLOR'] ?? '') !== '';

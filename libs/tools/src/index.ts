@@ -101,7 +101,6 @@ export { isPluginNodeType, NODE_MEMBERS, toJsonSchema } from './plugins/check-pl
 export type { LoadedPlugin } from './plugins/load-plugin.js';
 export { PluginsModule } from './plugins/plugins.module.js';
 export { assertTools } from './plugins/plugin-tools.js';
-export { resolvePluginImports } from './plugins/resolve-plugin-imports.js';
 export { strayErrors } from './plugins/stray-errors.js';
 export { ToolsModule } from './tools.module.js';
 export {

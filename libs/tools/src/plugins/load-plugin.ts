@@ -15,7 +15,7 @@ import { problemOfPlugin } from './check-plugin.js';
 import type { PluginSource } from './find-plugins.js';
 import { pluginFiles } from './plugin-files.js';
 import { pluginRefused } from './plugins.errors.js';
-import { versionOf } from './resolve-plugin-imports.js';
+import { resolvePluginImports, versionOf } from './resolve-plugin-imports.js';
 import { strayErrors } from './stray-errors.js';
 
 /** A plugin whose module was imported and whose `setup` has run. */
@@ -60,6 +60,7 @@ export async function loadPlugin(source: PluginSource, options: LoadOptions): Pr
 
 async function load(source: PluginSource, { clock, setupOf }: LoadOptions): Promise<LoadedPlugin> {
   const { files, hash } = pluginFiles(source);
+  resolvePluginImports();
   // The URL contains the version of the file, so that a reload imports the new version instead of the cached module.
   const url = `${pathToFileURL(source.entry).href}?${versionOf(hash)}`;
   const spec = specOf(source, (await import(url)) as Readonly<Record<string, unknown>>); // a module namespace is an object
