@@ -121,7 +121,7 @@ export class CancelRequested extends Error {
   }
 }
 
-/** The condition of a start, or of another start of its batch, does not hold. Nothing was written. */
+/** The condition of a start, or the same condition of another start of its batch, does not hold. Nothing of this start was written. */
 export class StartConditionFailed extends Error {
   override readonly name = 'StartConditionFailed';
 }

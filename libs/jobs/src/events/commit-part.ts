@@ -5,8 +5,8 @@ import { type AddressedMessage, sqlState } from '#platform';
 import type { NewJobEvent } from './job-event.js';
 
 /**
- * A part of the group commit: the rows of one table that all jobs of a batch write together, or that it checks. Higher libs declare parts
- * (rounds, tool calls); this lib joins their rows to the fence, so the rows of a fenced job are dropped with its events.
+ * A part of the group commit: rows of one table that are written for all jobs of a batch together, or rows that are only checked. Higher
+ * libs declare parts (rounds, tool calls); this lib joins their rows to the fence, so the rows of a fenced job are dropped with its events.
  */
 export interface CommitPart<Row extends readonly unknown[]> {
   /** Unique and constant, because it is part of the prepared statement's name. */

@@ -121,6 +121,12 @@ describe('JobStarter', () => {
     expect(inserts.mock.calls.map(([, batch]) => batch.length)).toEqual([5, 3]);
     inserts.mockRestore();
     expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled']);
+    const own = jobs.request({ workspaceId });
+    const extraRows = [partRow({ ...part, name: 'unwritable' }, [workspaceId, own.jobId, false])];
+    const unwritable = { ...own, extraRows };
+    const [first, second] = await Promise.allSettled([request(false), unwritable].map((each) => starter.start(each)));
+    expect(first).toMatchObject({ reason: expect.any(StartConditionFailed) });
+    expect(second).toMatchObject({ reason: { message: 'part unwritable of the commit did not match its rows' } });
     expect(await startAll([request(true), request(true, 'T')])).toEqual(['started', 'started']);
     await expect(starter.start(request(false, 'T'))).rejects.toThrow(StartConditionFailed);
     expect(await jobsOf(workspaceId)).toHaveLength(5);

@@ -136,8 +136,7 @@ export class JobStarter {
       // One request may have failed the batch: each is tried alone, so that each gets its own result.
       const alone = await Promise.allSettled(requests.map((request) => this.startTogether(workspaceId, [request])));
       return alone.map((result): StartResult => {
-        if (result.status === 'fulfilled') return result.value[0] ?? new Error('the batch returned no result');
-        return result.reason instanceof Error ? result.reason : new Error(String(result.reason));
+        return result.status === 'fulfilled' ? (result.value[0] ?? noResult()) : toResult(result.reason);
       });
     }
     if (written === undefined) return requests.map(() => jobNotFound());
@@ -150,8 +149,8 @@ export class JobStarter {
   }
 
   /**
-   * After a batch whose condition failed, which wrote nothing. The statement does not return whose condition failed, so all requests with such
-   * a condition are refused; their callers can decide again. The others are still one batch.
+   * Call it for a batch that wrote nothing because the condition of a request failed. The statement does not return of which request, so all
+   * requests with such a condition are refused; their callers can decide again. The others are written together.
    */
   private async startOthers(
     workspaceId: string,
@@ -159,8 +158,11 @@ export class JobStarter {
     refused: readonly StartRequest[],
   ): Promise<readonly StartResult[]> {
     const others = requests.filter((request) => !refused.includes(request));
-    const results = others.length === 0 ? [] : await this.startTogether(workspaceId, others);
-    return requests.map((request) => results[others.indexOf(request)] ?? new StartConditionFailed());
+    const results = others.length === 0 ? [] : await this.startTogether(workspaceId, others).catch(toResult);
+    return requests.map((request) => {
+      if (refused.includes(request)) return new StartConditionFailed();
+      return results instanceof Error ? results : (results[others.indexOf(request)] ?? noResult());
+    });
   }
 
   /**
@@ -210,6 +212,14 @@ export class JobStarter {
     }
     return batch === undefined ? undefined : { batch, inserted };
   }
+}
+
+function noResult(): Error {
+  return new Error('the batch returned no result');
+}
+
+function toResult(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
 }
 
 /** 55P03: another start has locked the workspace for longer than the lock timeout. */

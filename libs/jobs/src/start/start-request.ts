@@ -82,7 +82,10 @@ export interface StartRequest {
   readonly idempotency: Idempotency | null;
   /** Rows of the caller about the job, written with it. If they cannot be written, the start fails. */
   readonly extraRows?: readonly PartRow[];
-  /** A row of a part that only checks its rows. If the check fails, the start fails with `StartConditionFailed`. */
+  /**
+   * A row of a part that only checks its rows. If the check fails, also for another start of the batch, the start fails with
+   * `StartConditionFailed`.
+   */
   readonly condition?: PartRow;
   /** The changes that hooks have made to the request; stored with the job. */
   readonly appliedHooks?: NonNullable<JobEventBodies['job-queued']['appliedHooks']>;

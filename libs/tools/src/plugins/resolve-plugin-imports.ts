@@ -12,12 +12,12 @@ export function versionOf(hash: string): string {
 let isRegistered = false;
 
 /**
- * Registers the resolution of plugin imports at the first call: the hook slows every import of the process down. A module that a plugin imports by a relative path gets the version of the
- * plugin, so that a reload loads all its modules again. Packages that only the server has resolve to those of the server.
+ * Registers the resolution of plugin imports when first called, because the hook slows down every import of the process. A module that a plugin
+ * imports by a relative path gets the version of the plugin, so that a reload loads all its modules again. Packages that only the server has
+ * resolve to those of the server.
  */
 export function resolvePluginImports(): void {
   if (isRegistered) return;
-  isRegistered = true;
   registerHooks({
     resolve(specifier, context, next) {
       const version = VERSION.exec(context.parentURL ?? '')?.[1];
@@ -34,4 +34,5 @@ export function resolvePluginImports(): void {
       }
     },
   });
+  isRegistered = true;
 }

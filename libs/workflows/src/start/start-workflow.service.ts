@@ -38,7 +38,7 @@ const nothingElse = {
 
 interface FoundVersion {
   readonly found: StartableVersion;
-  /** As in `StartRequest`. Absent: the version was just looked up. */
+  /** Absent: the version was just looked up. */
   readonly condition?: ReadyWorkflow['condition'];
 }
 
@@ -94,7 +94,10 @@ export class StartWorkflowService {
     return this.startVersion(principal, request, { found: await this.find(workspaceId, request) });
   }
 
-  /** Starts a version that the request may no longer name: the statement of the start checks that, and a look-up does after a refusal. */
+  /**
+   * Starts a version that the request named at an earlier look-up. The condition of the start checks that it still does. Before the caller gets
+   * a refusal, another look-up checks it.
+   */
   private async startRecalled(
     principal: Principal,
     request: StartWorkflow,
@@ -106,6 +109,7 @@ export class StartWorkflowService {
     } catch (error) {
       const isRefusal = error instanceof AppError && !(error instanceof DatabaseUnavailable);
       if (!isRefusal && !(error instanceof StartConditionFailed)) throw error;
+      this.startable.forget(principal.workspaceId, refOf(request));
       const present = await this.find(principal.workspaceId, request);
       if (isRefusal && present.id === recalled.id && present.version === recalled.version) throw error;
       return this.startVersion(principal, request, { found: present });
@@ -135,8 +139,8 @@ export class StartWorkflowService {
   }
 
   /**
-   * The version that an earlier start of the workflow found in this process; undefined if it must be looked up: the hooks of job starts must
-   * not run again for a second attempt, and the time of the client's copy is compared with that of the draft.
+   * The version that an earlier start of the workflow found in this process. Undefined if there was none. Also undefined with hooks of job
+   * starts, which must not run again for a second attempt, and for a client that sends the time of its copy, which is compared with the draft.
    */
   private recall(workspaceId: string, request: StartWorkflow): StartableVersion | undefined {
     if (this.filters.filter !== null || request.known.updatedAt !== undefined) return undefined;

@@ -43,15 +43,18 @@ export class StartableVersionsRepository {
   /** Null: the workflow does not exist or was deleted. Concurrent look-ups share one statement. */
   async find(workspaceId: string, ref: StartRef): Promise<Startable | null> {
     const found = await this.batches.submit(workspaceId, ref);
-    const key = keyOf(workspaceId, ref);
-    if (found !== null && found.version !== null && found.hash !== null) this.remembered.set(key, found);
-    else this.remembered.delete(key);
+    if (found !== null && found.version !== null && found.hash !== null)
+      this.remembered.set(keyOf(workspaceId, ref), found);
     return found;
   }
 
   /** The version that the last look-up of this process found. The workflow may have been changed or deleted since. */
   recall(workspaceId: string, ref: StartRef): StartableVersion | undefined {
     return this.remembered.get(keyOf(workspaceId, ref));
+  }
+
+  forget(workspaceId: string, ref: StartRef): void {
+    this.remembered.delete(keyOf(workspaceId, ref));
   }
 
   private async findAll(workspaceId: string, refs: readonly StartRef[]): Promise<(Startable | null)[]> {

@@ -19,6 +19,7 @@ export interface ReadyWorkflow extends Pick<
   readonly asksModels: boolean;
   readonly providerKey: Secret | null;
   readonly extraRows?: StartWorkflow['extraRows'];
+  /** Makes the `condition` of the request. */
   readonly condition?: (job: { readonly workspaceId: string; readonly jobId: string }) => PartRow;
 }
 
