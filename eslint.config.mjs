@@ -28,7 +28,7 @@ export default defineConfig(
       'max-lines-per-function': ['error', { max: 60, skipComments: true }],
       // Nest declares its options as classes and documents literals.
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
-      // There are no enums (see no-restricted-syntax), and the search for them takes a sixth of the time of all rules.
+      // We declare no enums (see no-restricted-syntax), and this rule takes an eighth of the time of the linter.
       '@typescript-eslint/no-unsafe-enum-assignment': 'off',
       'no-console': 'error',
       'simple-import-sort/imports': 'error',

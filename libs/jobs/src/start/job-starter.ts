@@ -149,8 +149,8 @@ export class JobStarter {
   }
 
   /**
-   * Call it for a batch that wrote nothing because the condition of a request failed. The statement does not return of which request, so all
-   * requests with such a condition are refused; their callers can decide again. The others are written together.
+   * Call it for a batch that wrote nothing because the condition of a request failed. The error does not name the
+   * request, so all requests with such a condition are refused; their callers can decide again. The others are written together.
    */
   private async startOthers(
     workspaceId: string,

@@ -1,4 +1,4 @@
-import { type CommitPart, type PartRow, partRow } from '#jobs';
+import { type CommitPart, type JobRef, type PartRow, partRow } from '#jobs';
 import { isId, toStorableText } from '#platform';
 
 import type { StartableVersion, StartRef } from './startable-versions.repository.js';
@@ -22,10 +22,7 @@ const stillStartablePart: CommitPart<
 };
 
 /** The condition of a start that `ref` names the version `found` now. */
-export function stillStartable(
-  { ref, version }: StartRef,
-  found: StartableVersion,
-): (job: { readonly workspaceId: string; readonly jobId: string }) => PartRow {
+export function stillStartable({ ref, version }: StartRef, found: StartableVersion): (job: JobRef) => PartRow {
   const clientId = isId(ref) && ref.toLowerCase() === found.id ? null : toStorableText(ref);
   const published = version === null ? found.version : null;
   return ({ workspaceId, jobId }) => partRow(stillStartablePart, [workspaceId, jobId, found.id, clientId, published]);

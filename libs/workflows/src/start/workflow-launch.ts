@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import type { Principal } from '#auth';
-import { JobStarter, type PartRow, type StartedJob, type StartRequest } from '#jobs';
+import { type JobRef, JobStarter, type PartRow, type StartedJob, type StartRequest } from '#jobs';
 import { jobKeyPlace, ModelCatalog } from '#models';
 import { AppError, newId, type Secret, SecretBox, toStorable } from '#platform';
 
@@ -20,7 +20,7 @@ export interface ReadyWorkflow extends Pick<
   readonly providerKey: Secret | null;
   readonly extraRows?: StartWorkflow['extraRows'];
   /** Makes the `condition` of the request. */
-  readonly condition?: (job: { readonly workspaceId: string; readonly jobId: string }) => PartRow;
+  readonly condition?: (job: JobRef) => PartRow;
 }
 
 /** The model name for nodes without one if the workspace has no default, either; such a run calls no model. */
