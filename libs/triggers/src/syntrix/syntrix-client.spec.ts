@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import { type Clock, GuardedFetch, Secret, systemClock } from '#platform';
 
@@ -182,9 +182,10 @@ describe('SyntrixClient', () => {
 
   it('ends each call that the database does not answer in time, and tries three times', async () => {
     server.intercept = () => new Promise(() => undefined);
-    const client = clientOf({}, undefined, { timeoutMs: 500 });
+    const calls = jest.spyOn(fetch, 'request');
+    const client = clientOf({}, undefined, { timeoutMs: 50 });
     await expect(client.get('a/b')).rejects.toMatchObject({ code: 'syntrix_unavailable', retryable: true });
-    expect(server.requests).toHaveLength(3);
+    expect(calls).toHaveBeenCalledTimes(3); // a slow server may not have received each of them
   });
 
   it('stops when its signal aborts', async () => {
