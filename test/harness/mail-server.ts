@@ -24,7 +24,7 @@ export class MailServer {
   /** `secure`: TLS from the first byte, with a certificate that no client trusts. */
   static async listen({ host = '127.0.0.1', secure = false } = {}): Promise<MailServer> {
     const server = new SMTPServer({
-      ...{ secure, allowInsecureAuth: true, logger: false }, // it would warn of its certificate
+      ...{ secure, allowInsecureAuth: true, logger: false }, // else it warns about its certificate
       onAuth: ({ username, password }, _session, done) => {
         const isRight = username === 'nightshift' && password === mails.password;
         done(isRight ? null : Object.assign(new Error('wrong login'), { responseCode: 535 }), { user: username });
