@@ -132,6 +132,64 @@ describe('JobStarter', () => {
     expect(await jobsOf(workspaceId)).toHaveLength(5);
   });
 
+  it('writes all starts of a batch but the two whose rows cannot be written, with one transaction at a time', async () => {
+    const { workspaceId } = await workspace();
+    const part: CommitPart<readonly [string, string]> = {
+      name: 'never-written',
+      columns: [
+        ['workspace_id', 'uuid'],
+        ['job_id', 'uuid'],
+      ],
+      sql: (rows) => `SELECT 1 FROM ${rows} WHERE false`,
+    };
+    const requests = Array.from({ length: 64 }, (_, i) => {
+      const request = jobs.request({ workspaceId });
+      return i === 5 || i === 40 ? { ...request, extraRows: [partRow(part, [workspaceId, request.jobId])] } : request;
+    });
+    const repository = jobs.app.get(StartRepository);
+    const insert = repository.insertOptimistically.bind(repository);
+    const inWorkspace = repository.inWorkspace.bind(repository);
+    let [running, most, transactions] = [0, 0, 0];
+    const counted = async <T>(work: () => Promise<T>) => {
+      most = Math.max(most, ++running);
+      transactions += 1;
+      return work().finally(() => (running -= 1));
+    };
+    const spies = [
+      jest.spyOn(repository, 'insertOptimistically').mockImplementation((...given) => counted(() => insert(...given))),
+      jest
+        .spyOn(repository, 'inWorkspace')
+        .mockImplementation((id, work) => counted(() => inWorkspace(id, work) as Promise<never>)),
+    ];
+    const starter = jobs.app.get(JobStarter);
+    const ends = await Promise.allSettled(requests.map((request) => starter.start(request)));
+    for (const spy of spies) spy.mockRestore();
+    expect(ends.flatMap(({ status }, i) => (status === 'rejected' ? [i] : []))).toEqual([5, 40]);
+    expect(await jobsOf(workspaceId)).toHaveLength(62);
+    expect(most).toBe(1);
+    expect(transactions).toBeLessThan(2 * 2 * Math.log2(64) + 4);
+  });
+
+  it('refuses all starts of a workspace that stays locked after one attempt, and accepts those of others', async () => {
+    const { workspaceId } = await workspace();
+    const free = await workspace();
+    const starter = jobs.app.get(JobStarter);
+    const attempts = jest.spyOn(jobs.app.get(StartRepository), 'inWorkspace');
+    const ends = await database.postgres.withWorkspaceSql(workspaceId, async (client) => {
+      await client.query('SELECT 1 FROM workspace WHERE id = $1 FOR UPDATE', [workspaceId]);
+      const locked = Promise.allSettled(Array.from({ length: 40 }, () => starter.start(jobs.request({ workspaceId }))));
+      const others = Array.from({ length: 20 }, () => starter.start(jobs.request({ workspaceId: free.workspaceId })));
+      expect(await Promise.all(others)).toHaveLength(20);
+      return locked;
+    });
+    expect(ends).toEqual(
+      ends.map(() => ({ status: 'rejected', reason: expect.objectContaining({ code: 'start_in_flight' }) })),
+    );
+    expect(attempts.mock.calls.filter(([id]) => id === workspaceId)).toHaveLength(1);
+    attempts.mockRestore();
+    expect(await startAll([jobs.request({ workspaceId })])).toEqual(['started']);
+  });
+
   it('accepts one of twenty concurrent starts in a thread that rejects when busy', async () => {
     const { workspaceId } = await workspace();
     const ref = newId();
