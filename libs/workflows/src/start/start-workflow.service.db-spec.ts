@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import type { INestApplicationContext } from '@nestjs/common';
 
 import { type MemberPrincipal, type Role, scopeOf } from '#auth';
-import { JobsRepository, type StartFilter, StartFilters } from '#jobs';
+import { JobsRepository, StartConditionFailed, type StartFilter, StartFilters } from '#jobs';
 import { newId } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
@@ -13,6 +13,7 @@ import type { WorkflowInput } from '../definitions/workflow-input.js';
 import { WorkflowsService } from '../definitions/workflows.service.js';
 import type { StartWorkflow } from './start-workflow.js';
 import { StartWorkflowService } from './start-workflow.service.js';
+import { WorkflowLaunch } from './workflow-launch.js';
 
 let database: TestDatabase;
 let identities: TestIdentities;
@@ -312,6 +313,22 @@ describe('a start of a workflow that this process has started before', () => {
     expect(await codeOf(start({ threadRef: 'mine' }))).toBe('thread_busy');
     await app.get(WorkflowsService).remove(here.admin, id);
     expect(await codeOf(start({ threadRef: 'mine' }))).toBe('not_found');
+  });
+
+  it('returns the job that another start with the same key created before the workflow was deleted', async () => {
+    const { id } = await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
+    await start();
+    const launch = app.get(WorkflowLaunch);
+    const launchStart = launch.start.bind(launch);
+    let other: { readonly jobId: string } | undefined;
+    const late = jest.spyOn(launch, 'start').mockImplementationOnce(async (...given) => {
+      other = await launchStart(...given);
+      await app.get(WorkflowsService).remove(here.admin, id);
+      throw new StartConditionFailed();
+    });
+    const idempotency = { key: 'k', requestHash: 'ab' };
+    expect(await start({ idempotency })).toMatchObject({ jobId: other?.jobId, replayed: true });
+    late.mockRestore();
   });
 
   it('runs the hooks of job starts once after another version was published', async () => {

@@ -85,13 +85,17 @@ export class StartWorkflowService {
   private async accept(principal: Principal, request: StartWorkflow): Promise<StartedJob> {
     const { workspaceId } = principal;
     assertFits(request);
-    const { idempotency } = request;
-    const replayed = idempotency === null ? null : await this.launch.replay(principal, idempotency);
+    const replayed = await this.replay(principal, request);
     if (replayed !== null) return replayed;
     assertCan(abilityOf(principal), { action: 'read', subject: 'Workflow', row: { workspaceId } });
     const recalled = this.recall(workspaceId, request);
     if (recalled !== undefined) return this.startRecalled(principal, request, recalled);
     return this.startVersion(principal, request, { found: await this.find(workspaceId, request) });
+  }
+
+  /** The job that the idempotency key of the request started before. */
+  private async replay(principal: Principal, { idempotency }: StartWorkflow): Promise<StartedJob | null> {
+    return idempotency === null ? null : this.launch.replay(principal, idempotency);
   }
 
   /**
@@ -109,6 +113,8 @@ export class StartWorkflowService {
     } catch (error) {
       const isRefusal = error instanceof AppError && !(error instanceof DatabaseUnavailable);
       if (!isRefusal && !(error instanceof StartConditionFailed)) throw error;
+      const replayed = await this.replay(principal, request); // another request with this key may have started its job meanwhile
+      if (replayed !== null) return replayed;
       this.startable.forget(principal.workspaceId, refOf(request));
       const present = await this.find(principal.workspaceId, request);
       if (isRefusal && present.id === recalled.id && present.version === recalled.version) throw error;
