@@ -45,7 +45,7 @@ describe('judgeCall with one policy', () => {
         layer: 'instance',
         index: 1,
         match: 'mail.*',
-        reason: 'Rule 1 of the instance (mail.*) asks for approval.',
+        reason: 'Rule 1 of the installation (mail.*) asks for approval.',
       },
     });
   });

@@ -111,6 +111,15 @@ const EFFECTS: Record<ApprovalAction, string> = {
   block: 'blocks it',
 };
 
+/** How a reason names a layer. */
+const LAYER_NAMES: Record<PolicyLayer, string> = {
+  instance: 'installation',
+  workspace: 'workspace',
+  agent: 'agent',
+  tool: 'tool',
+  request: 'start request',
+};
+
 interface Met {
   readonly index: number;
   readonly action: ApprovalAction;
@@ -120,7 +129,7 @@ interface Met {
 function ofRule({ name, policy }: Layer, { index, action, problem }: Met): Verdict {
   const rule: Partial<ApprovalRule> = policy.rules[index] ?? {};
   const match = rule.match ?? '*';
-  const which = `Rule ${index} of the ${name} (${match})`;
+  const which = `Rule ${index} of the ${LAYER_NAMES[name]} (${match})`;
   const reason =
     problem === undefined ? `${which} ${EFFECTS[action]}.` : `${which} asks, because its condition ${problem}.`;
   return {
@@ -133,7 +142,7 @@ function ofRule({ name, policy }: Layer, { index, action, problem }: Met): Verdi
 
 function ofDefault({ name, policy }: Layer): Verdict {
   const action = policy.default;
-  const reason = `No rule of the ${name} matches, and its default ${EFFECTS[action]}.`;
+  const reason = `No rule of the ${LAYER_NAMES[name]} matches, and its default ${EFFECTS[action]}.`;
   return { action, rule: { layer: name, index: null, match: '*', reason }, ...settingsOf(policy, {}), locked: false };
 }
 
