@@ -19,11 +19,11 @@ import {
 export const connectionSettings = {
   SOCKETS_PENDING: whole(
     [500, 1, 100_000],
-    'Maximum WebSockets of a process without an accepted connection_init. A further connection waits in a queue, then replaces the oldest of them. The queue has the same maximum length, and one client address may use half of it; a connection that does not fit gets 503. While an address uses its half, the process reads new connections of that address one at a time.',
+    'Maximum WebSockets of a process without an accepted connection_init (docs/operations.md).',
   ),
   REFUSALS_PER_SECOND: whole(
     [20, 1, 1_000_000],
-    'Requests per second without a valid credential that the server refuses at once for one address. It delays further refusals by a second; a process delays at most 500 and closes the other connections.',
+    'Maximum refusals per second that the server sends to one address without a delay (docs/operations.md).',
   ),
   GRAPHQL_INTROSPECTION: flag(true, 'Authenticated callers may introspect the GraphQL schema (`__schema`, `__type`).'),
   GRAPHQL_EXPLORER: flag(
@@ -226,7 +226,7 @@ export const notificationSettings = {
 
 /** Settings of triggers. */
 export const triggerSettings = {
-  TRIGGERS_PATH: text('A file of triggers, or a folder of such files, loaded at the start and at SIGHUP.'),
+  TRIGGERS_PATH: text('A file of triggers, or a folder of such files, loaded when the server starts and at SIGHUP.'),
   TRIGGERS_WORKSPACE: text(
     'Id or name of the workspace that owns a file trigger if the database of the trigger is neither the id or name of a workspace nor the id of a Syntrix connection. Default: the workspace of the Syntrix connection with that name, or the only workspace of the installation; otherwise the server rejects such a trigger.',
   ),

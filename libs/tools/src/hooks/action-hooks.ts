@@ -39,7 +39,7 @@ interface Found<On extends ActionEvent> {
 
 /** Counts dead letters at each scrape. */
 export function deadActions(metrics: Metrics, queues: Pick<Queues, 'count'>): void {
-  metrics.gaugeOnScrape('nightshift_hook_dead_letters', 'Dead letters of hook actions, as of at most a minute ago', {
+  metrics.gaugeOnScrape('nightshift_hook_dead_letters', 'Dead letters of action hooks, as of at most a minute ago', {
     labelNames: [],
     fill: async (gauge) => {
       gauge.set(await queues.count(DEAD_ACTIONS));
