@@ -142,7 +142,7 @@ export class ChatService {
     });
   }
 
-  /** Finds the agent and pins it. If the agent does not exist any more, but the key started a job before, returns that job. */
+  /** Finds the agent and pins it. If the agent does not exist any more, but the idempotency key started a job before, returns that job. */
   private async pinnedAgentOf(principal: Principal, given: StartChat): Promise<PinnedAgent | StartedJob> {
     const { agent } = given;
     return agent === undefined
@@ -150,7 +150,7 @@ export class ChatService {
       : this.orStarted(principal, given, () => this.agents.choose(principal, agent));
   }
 
-  /** Returns the result of `check`. If `check` rejects, but the key started a job before, returns that job. */
+  /** Returns the result of `check`. If `check` rejects, but the idempotency key started a job before, returns that job. */
   private async orStarted<Value>(
     { workspaceId, id }: Principal,
     { idempotency }: StartChat,

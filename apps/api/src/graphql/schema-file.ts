@@ -2,5 +2,5 @@ import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphq
 
 /** The schema as it is committed in `apps/api/schema.gql`. */
 export function toSchemaFile(schema: GraphQLSchema): string {
-  return `# Written by \`npm run schema\` from the resolvers; a test holds the two together.\n\n${printSchema(lexicographicSortSchema(schema))}\n`;
+  return `# Written by \`npm run schema\` from the resolvers; a test compares them.\n\n${printSchema(lexicographicSortSchema(schema))}\n`;
 }

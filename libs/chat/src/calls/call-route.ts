@@ -5,7 +5,7 @@ import type { Approval, ToolFailure, ToolOutcome } from '#tools';
 export type CallRoute =
   /** This worker runs it. */
   | ({ readonly type: 'run' } & Allowed)
-  /** A tool worker of the tool queue runs it, if one claims it within `ttlMs`. */
+  /** A tool process runs it, if one claims it from the tool queue within `ttlMs`. */
   | ({ readonly type: 'queue'; readonly ttlMs: number; readonly concurrency: number | null } & Allowed)
   /** A sub-job runs it. */
   | ({ readonly type: 'sub-job' } & Allowed)

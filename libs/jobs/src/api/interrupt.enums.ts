@@ -25,17 +25,17 @@ export const InterruptKindEnum = defineEnum(
 
 /** GraphQL names of the statuses of requests. */
 export const InterruptStatusEnum = defineEnum('InterruptStatus', 'The status of a request. All but OPEN are final.', {
-  OPEN: ['open', 'It waits for a decision.'],
-  RESOLVED: ['resolved', 'It was decided.'],
-  EXPIRED: ['expired', 'No decision was made in time.'],
-  CANCELLED: ['cancelled', 'The job was cancelled before a decision.'],
+  OPEN: ['open', 'It waits for a decision, a result, a time or an event.'],
+  RESOLVED: ['resolved', 'A decision or a result settled it.'],
+  EXPIRED: ['expired', 'Nothing settled it in time.'],
+  CANCELLED: ['cancelled', 'Its job or node ended first.'],
 }) satisfies Record<Uppercase<InterruptStatus>, InterruptStatus>;
 
 /** GraphQL names of who may decide. */
 export const DecidableByEnum = defineEnum('DecidableBy', 'Who may decide a request.', {
   REQUESTER: ['requester', 'The person who started the job, or the approvers if no person did.'],
-  APPROVERS: ['approvers', 'Members with the right to approve.'],
-  MEMBERS: ['members', 'Members who may change the job.'],
+  APPROVERS: ['approvers', 'Owners and admins.'],
+  MEMBERS: ['members', 'The requester, owners and admins.'],
 }) satisfies Record<Uppercase<DecidableBy>, DecidableBy>;
 
 /** GraphQL names of decisions. */

@@ -23,7 +23,10 @@ export const StartJobPayload = payloadOf({
   description: 'The started job, or the reasons why none was started.',
   fields: {
     jobId: [ID, 'The job.'],
-    status: [JobStatusEnum, 'Its status: QUEUED, or any status if `replayed`.'],
+    status: [
+      JobStatusEnum,
+      'QUEUED for a new job, even if a worker has already claimed it; if `replayed`, the current status.',
+    ],
     threadId: [ID, 'The thread: server id, or the id of the client.'],
     messageId: [ID, "The assistant message of the job: server id, or the client's own id."],
     replayed: [

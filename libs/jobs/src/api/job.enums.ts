@@ -11,7 +11,7 @@ export const JobStatusEnum = defineEnum(
   {
     QUEUED: ['queued', 'Accepted and not yet claimed by a worker.'],
     RUNNING: ['running', 'A worker runs it.'],
-    WAITING: ['waiting', 'It waits for something outside and occupies no worker.'],
+    WAITING: ['waiting', 'It waits for a decision, a result, a time or an event, and occupies no worker.'],
     COMPLETED: ['completed', 'It ended successfully.'],
     FAILED: ['failed', 'It ended with an error.'],
     CANCELLED: ['cancelled', 'It was cancelled.'],
@@ -46,7 +46,7 @@ export const ToolCallStatusEnum = defineEnum('ToolCallStatus', 'The status of a 
 export const NodeRunStatusEnum = defineEnum('NodeRunStatus', 'The status of a node run. The list may grow.', {
   PENDING: ['pending', 'Not started.'],
   ACTIVE: ['active', 'It runs.'],
-  WAITING: ['waiting', 'It waits for something outside.'],
+  WAITING: ['waiting', 'It waits for a decision, a result, a time or an event.'],
   COMPLETED: ['completed', 'It has an output.'],
   ERROR: ['error', 'It failed.'],
   SKIPPED: ['skipped', 'No edge to it was taken, or the job ended first.'],

@@ -54,7 +54,7 @@ export interface ClaimedJob {
   readonly cancelRequested: boolean;
   /** The worker whose lease expired; null if the job was queued. */
   readonly previousOwner: string | null;
-  /** Number of answers: decisions and results that the job has received from outside. */
+  /** Number of changes to the job without its lease that concern its worker: decisions, results, expiries and appended events. */
   readonly answered: number;
   readonly reason: string | null;
   /** Running time left, ms. */

@@ -91,7 +91,7 @@ export class JobStarter {
   }
 
   /**
-   * The job that this key started before; null if there is none. Call it before a refusal: something may have changed since the first start.
+   * The job that this idempotency key started before; null if there is none. Call it before a refusal: something may have changed since the first start.
    * Throws `idempotency_key_mismatch`, `admission_cancelled`.
    */
   async replay(

@@ -28,7 +28,7 @@ export interface TriggerTarget {
   readonly concurrency: number;
   /** Requests in a second, of all deliveries with this key in the whole installation. Null or absent: any number. */
   readonly rate?: { readonly key: string; readonly limit: number } | null;
-  /** The body gets a token for the own rows of this thread. Null or absent: none. */
+  /** The body gets a token for the workspace documents of this thread. Null or absent: none. */
   readonly token?: { readonly triggerId: string; readonly database: string; readonly threadId: string } | null;
 }
 

@@ -6,7 +6,7 @@ import { ProviderDownActionEnum } from '#jobs/api';
 import { DateTime, Json } from '#platform/api';
 
 const definitionText =
-  'The document (docs/workflows.md): an object, or its JSON text, which is kept byte for byte. At most 1 MiB.';
+  'The document (docs/workflow-definitions.md): an object, or its JSON text, which is kept byte for byte. At most 1 MiB.';
 const expectedText =
   'The `draftVersion` that the change is based on. If another save came first, the change is refused (`workflow_changed`). Absent: the change overwrites the draft.';
 const keyText =

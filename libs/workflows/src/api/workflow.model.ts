@@ -8,7 +8,7 @@ export class WorkflowIssueModel {
   type!: string;
 
   @Field(() => String, {
-    description: 'A stable code such as `CYCLE_DETECTED` (docs/workflows.md). The list may grow.',
+    description: 'A stable code such as `CYCLE_DETECTED` (docs/workflow-definitions.md). The list may grow.',
   })
   code!: string;
 

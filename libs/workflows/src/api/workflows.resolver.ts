@@ -89,7 +89,10 @@ export class WorkflowsResolver {
     complexity: definitionCost,
   })
   validateWorkflow(
-    @Args('definition', { type: () => Json, description: 'A document, or its JSON text (docs/workflows.md).' })
+    @Args('definition', {
+      type: () => Json,
+      description: 'A document, or its JSON text (docs/workflow-definitions.md).',
+    })
     definition: unknown,
     @Context() { member }: GraphqlContext,
   ): Promise<Validation> {

@@ -88,7 +88,7 @@ export type CreateAgentInput = {
   readonly name: string;
   /** Sampling fields with OpenAI's names, such as `{"temperature":0.2}`. They override those of a request. */
   readonly parameters?: unknown;
-  /** Its readable id, unique in the workspace: 1 to 64 of a-z, 0-9, `.`, `_`, `-`. Absent: derived from the first name. */
+  /** Its readable id, unique in the workspace: 1 to 64 of a-z, 0-9, `.`, `_`, `-`. Absent: derived from `name`. */
   readonly slug?: string | null | undefined;
   /** Its layer of the approval policy, in the format of the workspace's policy. It can only tighten. Null: none. */
   readonly toolApproval?: unknown;
@@ -120,9 +120,9 @@ export type DateTimeFilter = {
 
 /** Who may decide a request. */
 export type DecidableBy =
-  /** Members with the right to approve. */
+  /** Owners and admins. */
   | 'APPROVERS'
-  /** Members who may change the job. */
+  /** The requester, owners and admins. */
   | 'MEMBERS'
   /** The person who started the job, or the approvers if no person did. */
   | 'REQUESTER';
@@ -152,7 +152,7 @@ export type IdFilter = {
 
 /** A workflow document of another system. */
 export type ImportWorkflowInput = {
-  /** The document (docs/workflows.md): an object, or its JSON text, which is kept byte for byte. At most 1 MiB. */
+  /** The document (docs/workflow-definitions.md): an object, or its JSON text, which is kept byte for byte. At most 1 MiB. */
   readonly definition: unknown;
   /** The `draftVersion` that the change is based on. If another save came first, the change is refused (`workflow_changed`). Absent: the change overwrites the draft. */
   readonly expectedVersion?: number | null | undefined;
@@ -239,13 +239,13 @@ export type InterruptKindFilter = {
 
 /** The status of a request. All but OPEN are final. */
 export type InterruptStatus =
-  /** The job was cancelled before a decision. */
+  /** Its job or node ended first. */
   | 'CANCELLED'
-  /** No decision was made in time. */
+  /** Nothing settled it in time. */
   | 'EXPIRED'
-  /** It waits for a decision. */
+  /** It waits for a decision, a result, a time or an event. */
   | 'OPEN'
-  /** It was decided. */
+  /** A decision or a result settled it. */
   | 'RESOLVED';
 
 /** Compares the status of a request. */
@@ -301,7 +301,7 @@ export type JobStatus =
   | 'QUEUED'
   /** A worker runs it. */
   | 'RUNNING'
-  /** It waits for something outside and occupies no worker. */
+  /** It waits for a decision, a result, a time or an event, and occupies no worker. */
   | 'WAITING';
 
 /** Compares a status. */
@@ -413,7 +413,7 @@ export type NodeRunStatus =
   | 'PENDING'
   /** No edge to it was taken, or the job ended first. */
   | 'SKIPPED'
-  /** It waits for something outside. */
+  /** It waits for a decision, a result, a time or an event. */
   | 'WAITING';
 
 /** Filters for notifications. All given fields must match. */
@@ -601,7 +601,7 @@ export type SaveTriggerInput = {
 
 /** A draft to save. */
 export type SaveWorkflowInput = {
-  /** The document (docs/workflows.md): an object, or its JSON text, which is kept byte for byte. At most 1 MiB. */
+  /** The document (docs/workflow-definitions.md): an object, or its JSON text, which is kept byte for byte. At most 1 MiB. */
   readonly definition: unknown;
   /** The `draftVersion` that the change is based on. If another save came first, the change is refused (`workflow_changed`). Absent: the change overwrites the draft. */
   readonly expectedVersion?: number | null | undefined;
@@ -739,7 +739,7 @@ export type SyntrixApiStyle =
 export type SyntrixAuth =
   /** `preIssuedToken` of the delivery, if it has one. */
   | 'NONE'
-  /** `token` of the connection, else `preIssuedToken` of the delivery. A delivery without one is refused. */
+  /** `token` of the connection, else `preIssuedToken` of the delivery. A delivery without `preIssuedToken` is refused, also if `token` is set. */
   | 'PREISSUED'
   /** The workspace secret that `token` of the connection names. */
   | 'TOKEN';

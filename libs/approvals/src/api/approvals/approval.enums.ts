@@ -29,7 +29,7 @@ export const PolicyLayerEnum = defineEnum(
   'PolicyLayer',
   'The origin of a rule. Each layer can only tighten the others.',
   {
-    INSTANCE: ['instance', 'The operator, for every workspace.'],
+    INSTANCE: ['instance', 'The installation: the operator sets it for every workspace.'],
     WORKSPACE: ['workspace', 'The saved policy of the workspace.'],
     AGENT: ['agent', 'The agent of the job.'],
     TOOL: ['tool', 'The tool itself.'],

@@ -43,7 +43,7 @@ abstract class AgentFieldsInput {
   @Field(() => String, {
     nullable: true,
     description:
-      'Its readable id, unique in the workspace: 1 to 64 of a-z, 0-9, `.`, `_`, `-`. Absent: derived from the first name.',
+      'Its readable id, unique in the workspace: 1 to 64 of a-z, 0-9, `.`, `_`, `-`. Absent: derived from `name`.',
   })
   slug?: string | null;
 

@@ -53,7 +53,7 @@ export class InterruptReminderEvent extends JobEventEntry {
 
 @ObjectType({
   implements: () => [JobEventEntry],
-  description: 'A request was settled by a decision, by expiry, or because the job was cancelled.',
+  description: 'A request was settled by a decision, a result or its expiry, or because its job or node ended.',
 })
 export class InterruptResolvedEvent extends JobEventEntry {
   @Field(() => ID, { description: 'The request.' })

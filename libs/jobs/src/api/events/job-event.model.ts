@@ -144,7 +144,10 @@ class HookAppliedEvent extends NodeEventEntry {
   callId!: string | null;
 }
 
-@ObjectType({ implements: () => [JobEventEntry], description: 'The job waits for something outside.' })
+@ObjectType({
+  implements: () => [JobEventEntry],
+  description: 'The job waits for a decision, a result, a time or an event.',
+})
 class JobWaitingEvent extends JobEventEntry {
   @Field(() => [ID], { description: 'The open interrupts.' })
   interruptIds!: string[];

@@ -69,7 +69,10 @@ export class NodeFinishedEvent extends NodeRunEntry {
 
 /** A branch of a parallel node. */
 @ObjectType({ isAbstract: true, implements: () => [JobEventEntry] })
-abstract class BranchEntry extends NodeEventEntry {
+abstract class BranchEntry extends JobEventEntry {
+  @Field(() => String, { nullable: true, description: 'The parallel node.' })
+  nodeId!: string | null;
+
   @Field(() => String, { nullable: true, description: 'The branch. `__merge__` combines the results of the others.' })
   branchId!: string | null;
 

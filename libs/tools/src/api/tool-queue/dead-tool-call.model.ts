@@ -65,7 +65,7 @@ export const RedriveToolCallPayload = payloadOf({
 /** The GraphQL names of the states of a cancellation. */
 export const CancelToolCallStateEnum = defineEnum('CancelToolCallState', "The state of a call's cancellation.", {
   CANCELLED: ['cancelled', 'The call had not started; it is cancelled.'],
-  STOPPING: ['stopping', 'The tool worker was notified and has ten seconds to stop.'],
+  STOPPING: ['stopping', 'The tool process was notified and has ten seconds to stop.'],
   SETTLED: ['settled', 'The call had already ended.'],
 });
 

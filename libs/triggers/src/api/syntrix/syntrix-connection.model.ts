@@ -13,7 +13,7 @@ export const SyntrixAuthEnum = defineEnum('SyntrixAuth', 'Which token requests t
   NONE: ['none', '`preIssuedToken` of the delivery, if it has one.'],
   PREISSUED: [
     'preissued',
-    '`token` of the connection, else `preIssuedToken` of the delivery. A delivery without one is refused.',
+    '`token` of the connection, else `preIssuedToken` of the delivery. A delivery without `preIssuedToken` is refused, also if `token` is set.',
   ],
   TOKEN: ['token', 'The workspace secret that `token` of the connection names.'],
 });
