@@ -1,5 +1,5 @@
 export { drainRestMiddleware } from './body/drain-rest.js';
-export { JsonScan, MAX_JSON_DEPTH } from './body/json-scan.js';
+export { JsonScan, MAX_JSON_DEPTH } from '../json-scan.js';
 export { bodyMiddleware, hasEmptyBody, readBody, readPublicBody, readRawBody } from './body/read-body.js';
 export { CallerTurns } from './body/caller-turns.js';
 export { invalidCursor, invalidPage } from './connections/connection.errors.js';

@@ -2,10 +2,10 @@ import type { NextFunction, Request, Response } from 'express';
 
 import type { Config } from '../../config/config.js';
 import { AppError } from '../../errors/app-error.js';
+import { JsonScan, MAX_JSON_DEPTH } from '../../json-scan.js';
 import { bodyAborted, invalidBody, tooLarge, unsupportedEncoding } from '../errors/http.errors.js';
 import { BodyBudget, publicBodyBudgetLimits } from './body-budget.js';
 import type { CallerTurns } from './caller-turns.js';
-import { JsonScan, MAX_JSON_DEPTH } from './json-scan.js';
 import { readBytes } from './read-bytes.js';
 
 /** A result of 256 KiB may be six times as long in JSON if every code unit is escaped, and the body has other fields. */
