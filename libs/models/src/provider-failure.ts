@@ -1,4 +1,4 @@
-import { defined, Redactor, type Secret, toStorableText } from '#platform';
+import { defined, parseJson, Redactor, type Secret, toStorableText } from '#platform';
 
 import { ModelError, type ModelErrorCode } from './models.errors.js';
 
@@ -82,7 +82,7 @@ export function readFailure(error: unknown): {
 /** Reads the error text from the body of an HTTP response: the message of its error object, or its beginning if the body is not JSON. */
 export function readFailureBody(body: string): ReturnType<typeof readFailure> {
   try {
-    const value: unknown = JSON.parse(body);
+    const value: unknown = parseJson(body);
     const first: unknown = Array.isArray(value) ? value[0] : value; // Google's endpoint sends the error object in a list
     if (typeof first !== 'object' || first === null) return { text: '' };
     const { error, message, detail } = first as Record<string, unknown>; // passed on as `unknown`

@@ -1,3 +1,5 @@
+import { parseJson } from '#platform';
+
 import type { FinishReason, ModelPart, ModelUsage } from './model.js';
 import type { SseSink } from './sse-decoder.js';
 import { TextCollector } from './text-collector.js';
@@ -249,7 +251,7 @@ function isObject(value: unknown): value is Json {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

@@ -1,3 +1,5 @@
+import { parseJson } from '#platform';
+
 /** A route that a model can choose. */
 export interface Choosable {
   /** The id by which the model chooses. */
@@ -49,7 +51,7 @@ function fromText<Route extends Choosable>(routes: readonly Route[], text: strin
 
 function parse(text: string): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     return typeof value === 'object' && value !== null ? { ...value } : {};
   } catch {
     return {};

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 
-import type { OutboundResponse, TextRedactor } from '#platform';
+import { type OutboundResponse, parseJson, type TextRedactor } from '#platform';
 
 import { decodeText, isText } from './decode-text.js';
 import { answerRefused } from './http.errors.js';
@@ -44,16 +44,10 @@ export function readHttpAnswer(answer: OutboundResponse, redaction: Redaction, r
 function selectFrom(text: string, result: string): string {
   const path = parseJsonPath(result);
   if (typeof path === 'string') throw answerRefused(`its JSON path cannot be used: ${path}`);
-  let root: unknown;
   try {
-    root = JSON.parse(text);
+    return selectedText(selectJson(path, parseJson(text)));
   } catch {
-    throw answerRefused('its answer is not JSON');
-  }
-  try {
-    return selectedText(selectJson(path, root));
-  } catch {
-    throw answerRefused('its answer is nested too deep'); // JSON.parse allows deeper nesting than JSON.stringify
+    throw answerRefused('its answer is not JSON, or is nested too deep'); // JSON.parse allows deeper nesting than JSON.stringify
   }
 }
 

@@ -1,4 +1,4 @@
-import type { GuardedFetch, OutboundRequest } from '#platform';
+import { type GuardedFetch, type OutboundRequest, parseJson } from '#platform';
 
 /**
  * Requests JSON from a service that the operator configured. Throws errors that the model may read: they contain the status, and no part of
@@ -9,7 +9,7 @@ export async function askJson(fetch: GuardedFetch, request: OutboundRequest, who
   if (answer.status === 429) throw new Error(`${who} takes no more requests for now`);
   if (answer.status < 200 || answer.status > 299) throw new Error(`${who} answers with HTTP ${answer.status}`);
   try {
-    return JSON.parse(Buffer.from(answer.body).toString());
+    return parseJson(Buffer.from(answer.body).toString());
   } catch {
     throw new Error(`${who} does not answer with JSON`);
   }

@@ -3,7 +3,16 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 
 import { WorkspaceSecrets } from '#integrations';
-import { type Clock, Config, isId, PrismaService, type PrismaTransaction, systemClock, toStorable } from '#platform';
+import {
+  type Clock,
+  Config,
+  isId,
+  parseJson,
+  PrismaService,
+  type PrismaTransaction,
+  systemClock,
+  toStorable,
+} from '#platform';
 
 import { signatureProblem, signatureStyleOf, type SignedRequest } from '../signature.js';
 import { threadOf } from './map-input.js';
@@ -114,7 +123,7 @@ function unauthorized(reason: string) {
 
 function parseObject(bytes: Uint8Array): Readonly<Record<string, unknown>> | null {
   try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    const value: unknown = parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
     return isJsonObject(value) ? value : null;
   } catch {
     return null;

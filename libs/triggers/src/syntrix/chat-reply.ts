@@ -1,3 +1,5 @@
+import { parseJson } from '#platform';
+
 import { nextCreatedAt, replyId } from './chat-timeline.js';
 import type { SyntrixDocument } from './syntrix-client.js';
 import { sha256 } from './syntrix-delivery.js';
@@ -48,7 +50,7 @@ export function replyDocuments(
 function parseArgs(text: string): object | null {
   if (text.trim() === '') return {};
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
   } catch {
     return null;

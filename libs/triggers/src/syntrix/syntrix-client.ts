@@ -5,6 +5,7 @@ import {
   type GuardedFetch,
   OutboundError,
   type OutboundResponse,
+  parseJson,
   type Secret,
   waitUnlessAborted,
 } from '#platform';
@@ -267,7 +268,7 @@ function read({ status, body, isCut }: OutboundResponse, asDone: ReadonlySet<num
   if (status < 200 || status > 299 || isCut) throw refused(isCut ? 'a response over 16 MiB' : `HTTP ${status}`);
   if (body.length === 0) return null;
   try {
-    return JSON.parse(Buffer.from(body).toString());
+    return parseJson(Buffer.from(body).toString());
   } catch {
     return null; // some writes are answered with a plain text
   }

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 
+import { parseJson } from '#platform';
+
 import type { SyntrixDocument } from './syntrix-client.js';
 
 /** The endpoint that a delivery was sent to. */
@@ -184,7 +186,7 @@ function textIn(body: Body, name: string): string {
 
 function parse(bytes: Uint8Array): Body | null {
   try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    const value: unknown = parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
     return isRecord(value) ? value : null;
   } catch {
     return null;

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 
 import { parseJsonPath, selectedText, selectJson } from '#integrations';
-import { isTransient } from '#platform';
+import { isTransient, parseJson } from '#platform';
 
 import { isJsonObject } from '../definition/json.js';
 import { fillJson, fillText, type Lookup, parseTemplate } from '../definition/template.js';
@@ -96,7 +96,7 @@ function selectFromText(text: string, select: string): string {
   const path = parseJsonPath(select);
   if (typeof path === 'string') throw refusal(`Invalid JSON path "${select}": ${path}`);
   try {
-    const root: unknown = JSON.parse(text);
+    const root: unknown = parseJson(text);
     return selectedText(selectJson(path, root));
   } catch {
     throw refusal('Invalid answer: nothing can be selected from it, it is not JSON, or nested too deep');

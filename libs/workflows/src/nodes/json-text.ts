@@ -1,3 +1,5 @@
+import { parseJson } from '#platform';
+
 import { refusal } from './to-node-error.js';
 
 /**
@@ -17,7 +19,7 @@ export function jsonText(value: unknown): string {
 export function textOrJson(text: string): unknown {
   if (!/^\s*["[{\dtfn-]/.test(text)) return text; // most texts are not JSON, and a failed parse is expensive
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     return value;
   } catch {
     return text;

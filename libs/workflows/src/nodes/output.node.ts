@@ -1,3 +1,5 @@
+import { parseJson } from '#platform';
+
 import type { NodeData } from '../definition/node-types.js';
 import { fillText, parseTemplate } from '../definition/template.js';
 import type { NodeOutcome } from '../engine/node-executor.js';
@@ -127,7 +129,7 @@ function toJson(text: string, metadata: OutputMetadata | null): string {
   const wrapped = (result: unknown): string =>
     JSON.stringify({ result, ...(metadata === null ? {} : { metadata }) }, null, 2);
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     return metadata === null ? JSON.stringify(value, null, 2) : wrapped(value);
   } catch {
     return wrapped(text); // not JSON, or nested too deep

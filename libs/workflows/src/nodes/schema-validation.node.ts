@@ -1,3 +1,4 @@
+import { parseJson } from '#platform';
 import { compileSchema } from '#tools';
 
 import { NodeFailure } from '../engine/node-executor.js';
@@ -24,7 +25,7 @@ function problemsOf(spec: Readonly<Record<string, unknown>>, input: string): rea
   const check = compileSchema(spec);
   let value: unknown;
   try {
-    value = JSON.parse(input);
+    value = parseJson(input);
   } catch {
     return ['it is not JSON'];
   }

@@ -4,6 +4,7 @@ import { Injectable } from '@nestjs/common';
 
 import { type MemberPrincipal, scopeOf } from '#auth';
 import { EventFeed, type FeedItem, jobNotFound, type JobSnapshot, JobStopper, SnapshotRepository } from '#jobs';
+import { parseJson } from '#platform';
 import { ToolOutputsRepository } from '#tools';
 
 import type { OpenAiError } from '../../errors/openai-error.js';
@@ -154,7 +155,7 @@ function reasonOf(toolName: string, message = 'the job was stopped'): string {
 /** The result of the tool: JSON, or text. */
 function toResult(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return text;
   }
