@@ -4,6 +4,7 @@ import { type GraphqlContext, RequireAbility } from '#auth/api';
 import type { Page } from '#platform';
 import {
   type ConnectionOf,
+  cpuBoundCost,
   ForwardPageArgs,
   Json,
   orNull,
@@ -86,7 +87,7 @@ export class WorkflowsResolver {
   @RequireAbility('create', 'Workflow')
   @Query(() => WorkflowValidationModel, {
     description: 'Validates a definition as a save would. Stores nothing.',
-    complexity: definitionCost,
+    complexity: cpuBoundCost,
   })
   validateWorkflow(
     @Args('definition', {

@@ -30,10 +30,13 @@ const PLAIN: Fields = {
 export function checkPlaceholders(draft: Draft, issues: IssueList): void {
   for (const node of draft.nodes.values()) {
     if (node.type === null) continue;
+    if (issues.hasAllWarnings()) return;
     for (const { path, names } of node.type === 'plugin' ? namedInValue(node.data.given, []) : namedIn(node, TEMPLATES))
-      for (const name of names)
+      for (const name of names) {
+        if (issues.hasAllWarnings()) return;
         if (!isKnown(name, draft))
           issues.warning('UNKNOWN_PLACEHOLDER', placeOf(node, 'data', ...path), sayUnknown(name, draft));
+      }
     for (const { path, names } of namedIn(node, PLAIN))
       if (names.some((name) => isKnown(name, draft)))
         issues.warning(

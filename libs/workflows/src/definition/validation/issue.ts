@@ -84,6 +84,11 @@ export class IssueList {
   /** The total size of the compiled expressions of the document, as `celSize` counts. */
   expressionsSize = 0;
 
+  /** Whether further warnings are dropped, so that a check for warnings alone can end. */
+  hasAllWarnings(): boolean {
+    return this.warnings.length >= MAX_ISSUES;
+  }
+
   error(code: ErrorIssueCode, place: IssuePlace, message: string): void {
     if (this.errors.length < MAX_ISSUES) this.errors.push({ type: 'error', code, message, ...toPlace(place) });
   }
