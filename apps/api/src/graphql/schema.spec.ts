@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { NestFactory } from '@nestjs/core';
 import { GraphQLSchemaBuilderModule, GraphQLSchemaFactory } from '@nestjs/graphql';
 import {
+  getNamedType,
   type GraphQLNamedType,
   type GraphQLSchema,
   isInputObjectType,
@@ -12,6 +13,8 @@ import {
   isObjectType,
   isSpecifiedScalarType,
 } from 'graphql';
+
+import { cpuBoundCost, graphqlLimits } from '#platform/api';
 
 import { graphqlResolvers } from '../api.module.js';
 import { toSchemaFile } from './schema-file.js';
@@ -48,6 +51,15 @@ function descriptionsOf(type: GraphQLNamedType): (readonly [string, string | nul
 describe('GraphQL schema', () => {
   it('equals the committed schema (else: npm run schema)', () => {
     expect(toSchemaFile(schema)).toBe(readFileSync('apps/api/schema.gql', 'utf8'));
+  });
+
+  it('allows one query of a JSON document in an operation, because its work can take long', () => {
+    const queries = Object.values(schema.getQueryType()?.getFields() ?? {});
+    const ofDocuments = queries.filter(({ args }) => args.some(({ type }) => getNamedType(type).name === 'JSON'));
+    expect(ofDocuments.map(({ name }) => name)).toContain('validateWorkflow');
+    for (const { name, extensions } of ofDocuments)
+      expect([name, extensions['complexity']]).toEqual([name, cpuBoundCost]);
+    expect(2 * cpuBoundCost).toBeGreaterThan(graphqlLimits.cost);
   });
 
   it('describes every type, field and argument', () => {

@@ -23,3 +23,9 @@ export const graphqlLimits = {
   pageSize: 100,
   defaultPageSize: 20,
 } as const;
+
+/**
+ * The cost of a field whose work can take 100 ms of CPU: more than half of the limit, so an operation has one of them. The fields of an
+ * operation run one after the other without a pause for other requests.
+ */
+export const cpuBoundCost = 6_000;

@@ -26,7 +26,7 @@ export { noteRefusal, refusalReasonOf } from './errors/refusal-reason.js';
 export { toPayload, UserError } from './errors/user-error.model.js';
 export { DateTimeFilter, IdFilter } from './filters/filter.input.js';
 export { both, toIdOrNone } from './filters/narrow.js';
-export { graphqlLimits } from './graphql-limits.js';
+export { cpuBoundCost, graphqlLimits } from './graphql-limits.js';
 export { type NodeRef, type NodeType, parseNodeId, toNodeId } from './node/node-id.js';
 export { Node } from './node/node.model.js';
 export { errorBody } from './openapi/error-body.js';

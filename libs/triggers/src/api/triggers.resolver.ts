@@ -4,6 +4,7 @@ import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { AppError } from '#platform';
 import {
   type ConnectionOf,
+  cpuBoundCost,
   ForwardPageArgs,
   Json,
   listCost,
@@ -83,6 +84,7 @@ export class TriggersResolver {
   @RequireAbility('manage', 'Trigger')
   @Query(() => TriggerValidation, {
     description: 'Checks a definition and shows it with its defaults. Nothing is saved.',
+    complexity: cpuBoundCost,
   })
   validateTrigger(
     @Args('definition', { type: () => Json, description: 'The fields of docs/triggers.md.' }) definition: unknown,

@@ -1,7 +1,7 @@
 import { Args, Context, Int, Mutation, Query, Resolver } from '@nestjs/graphql';
 
 import { type GraphqlContext, RequireAbility } from '#auth/api';
-import { Json, orNull, toPayload } from '#platform/api';
+import { cpuBoundCost, Json, orNull, toPayload } from '#platform/api';
 
 import { type Explanation, PolicyExplainer } from '../../gate/policy-explainer.service.js';
 import type { StoredPolicy } from '../../policies/approval-policies.repository.js';
@@ -18,11 +18,7 @@ import {
 } from './approval-policy.model.js';
 import { DryRunPolicyArgs, PolicyReplayModel } from './policy-replay.model.js';
 
-/** The cost of an operation that compiles up to 200 conditions. */
-const validateCost = 100;
 const usualReplay = 1_000;
-/** The cost of an operation that reads up to 10,000 calls: more than half of the limit for one document. */
-const replayCost = 6_000;
 
 /** Reads, tests and changes the approval policy of a workspace. */
 @Resolver(() => ApprovalPolicyModel)
@@ -50,6 +46,7 @@ export class ApprovalPolicyResolver {
   @Query(() => PolicyExplanation, {
     nullable: true,
     description: 'The rule that would apply to a call. Runs nothing. Null unless the caller may read the policy.',
+    complexity: cpuBoundCost,
   })
   explainPolicy(
     @Args() { tool, arguments: args, agent, role, threadId }: ExplainPolicyArgs,
@@ -64,7 +61,7 @@ export class ApprovalPolicyResolver {
     nullable: true,
     description:
       'How a draft policy would have treated the last calls, judged with the current tools and roles. Saves nothing. Null unless the caller may read the policy and the calls.',
-    complexity: replayCost,
+    complexity: cpuBoundCost,
   })
   dryRunPolicy(
     @Args() { policy, lastCalls }: DryRunPolicyArgs,
@@ -77,7 +74,7 @@ export class ApprovalPolicyResolver {
   @Query(() => ValidateApprovalPolicyPayload, {
     description:
       'Validates a policy of the workspace or of an agent. Saves nothing. Requires the right to read the policy.',
-    complexity: validateCost,
+    complexity: cpuBoundCost,
   })
   validateApprovalPolicy(
     @Args('policy', { type: () => Json, description: 'The policy in the format of `saveApprovalPolicy`.' })

@@ -3,6 +3,7 @@ import { Args, Context, ID, Mutation, Parent, Query, ResolveField, Resolver } fr
 import { type GraphqlContext, RequireAbility } from '#auth/api';
 import {
   type ConnectionOf,
+  cpuBoundCost,
   ForwardPageArgs,
   Json,
   listCost,
@@ -28,8 +29,6 @@ import {
 } from './workspace-tool.model.js';
 
 const kind = 'workspaceTools';
-/** The cost of an operation that compiles a schema. */
-const definitionCost = 100;
 
 /** Reads and changes the HTTP tools of a workspace, for principals that may manage them. */
 @Resolver(() => WorkspaceToolModel)
@@ -65,7 +64,7 @@ export class WorkspaceToolsResolver {
   @RequireAbility('manage', 'WorkspaceTool')
   @Query(() => ValidateToolPayload, {
     description: 'Validates a definition as `registerTool` would. Saves nothing. Requires the role admin.',
-    complexity: definitionCost,
+    complexity: cpuBoundCost,
   })
   validateTool(
     @Args('definition', { type: () => Json, description: 'The definition (docs/tools.md).' }) definition: unknown,
