@@ -143,7 +143,7 @@ describe('nightshift commands', () => {
     expect(await nightshift(['jobs', '--workflow', 'unknown'])).toMatchObject({ code: 4 });
     for (const flags of [[], ['--json']])
       expect(await nightshift(['jobs', '--kind', 'workflow', '--limit', '1', ...flags])).toMatchObject({
-        ...{ code: 0, stderr: 'Only the first 1: there are more. Set a higher --limit.\n' },
+        ...{ code: 0, stderr: 'Only the first 1 are shown. Set a higher --limit to see more.\n' },
       });
     expect(await nightshift(['jobs', '--kind', 'workflow', '--limit', '100'])).toMatchObject({ code: 0, stderr: '' });
   });
@@ -223,9 +223,9 @@ describe('nightshift commands', () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(new RegExp(`^${file}:/\\S*: error [A-Z_]+: `, 'm'));
     const pushed = await nightshift(['workflows', 'push', file]);
-    expect(pushed).toMatchObject({ code: 1, stderr: expect.stringContaining('It is kept as a draft;') });
+    expect(pushed).toMatchObject({ code: 1, stderr: expect.stringContaining('The document is saved as a draft.') });
     expect(pushed.stderr).toMatch(new RegExp(`^${file}:/nodes/0/data/model: error [A-Z_]+: .*\\(node writer\\)$`, 'm'));
-    expect(pushed.stderr).toMatch(/^Workflow definition is invalid\nIt is kept/m);
+    expect(pushed.stderr).toMatch(/^Workflow definition is invalid\nThe document is saved as a draft/m);
     expect((await nightshift(['workflows', 'list'])).stdout).toMatch(/^wrong +wrong +no /m);
     expect((await nightshift(['workflows', 'publish', 'wrong'])).stderr).toMatch(/^wrong:\/nodes\/0\S+: error /m);
     expect(await nightshift(['workflows', 'validate', 'absent.json'])).toMatchObject({ code: 2 });

@@ -239,7 +239,7 @@ describe('request of a sub-job:', () => {
 
   it('`nightshift run` asks at the terminal and names the workflow', async () => {
     const run = startInTerminal(asking, { env });
-    await run.waitForOutput(/asked by workflow\.asks \(sub-job [\w-]+\)/);
+    await run.waitForOutput(/requested by workflow\.asks \(sub-job [\w-]+\)/);
     await run.waitForOutput('Your answer?');
     run.type(enter);
     expect(await run.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('completed') });
@@ -247,7 +247,7 @@ describe('request of a sub-job:', () => {
 
   it('`nightshift run` exits with 6 without a terminal, names the workflow, and `nightshift attach` continues it', async () => {
     const left = await runCli(asking, { env });
-    expect(left).toMatchObject({ code: 6, stderr: expect.stringContaining('asked by workflow.asks (sub-job ') });
+    expect(left).toMatchObject({ code: 6, stderr: expect.stringContaining('requested by workflow.asks (sub-job ') });
     const [, request = ''] = /nightshift approve (\S+) --action approve/.exec(left.stderr) ?? [];
     const [, jobId = '', after = ''] = /nightshift attach (\S+) --after (\d+)/.exec(left.stderr) ?? [];
     for (const place of [['--after', after], []])

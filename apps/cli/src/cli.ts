@@ -120,7 +120,7 @@ export interface CliInit extends Streams {
 }
 
 const epilogue = `
-The address: --url, else NIGHTSHIFT_URL, else that of an \`npm start\` which runs in this folder or a parent folder, else http://127.0.0.1:4000.
+The address: --url, else NIGHTSHIFT_URL, else the address of an \`npm start\` that runs in this folder or a parent folder, else http://127.0.0.1:4000.
 The credential: --token, else NIGHTSHIFT_TOKEN, else NIGHTSHIFT_KEY (an API key), else the demo key in .nightshift.
 
 Exit codes: 0 success · 1 failed · 2 usage · 3 no access · 4 not found · 5 no server · 6 waits for a decision · 130 stopped by Ctrl-C`;
@@ -206,9 +206,7 @@ export function createProgram(init: CliInit, end: (exitCode: ExitCode) => void):
     }
   };
   program
-    .description(
-      'Runs jobs of language models with tools in the background: starts the server, and works with its jobs.',
-    )
+    .description('Starts the Nightshift server, and starts, follows and manages its jobs.')
     .version(wantsJson(init) ? JSON.stringify({ version: init.version }) : init.version)
     .exitOverride()
     .configureOutput({
@@ -227,16 +225,16 @@ export function createProgram(init: CliInit, end: (exitCode: ExitCode) => void):
 
 function globalOptions(): Option[] {
   return [
-    new Option('--url <url>', 'the server'),
+    new Option('--url <url>', 'the address of the server'),
     new Option(
       '--token <token>',
       'an API key or a token; other users of this machine may see it: prefer NIGHTSHIFT_KEY',
     ),
     new Option('--data-dir <folder>', 'the data directory of the server on this machine, in place of DATA_DIR'),
     new Option('--workspace <id>', 'the workspace; required if you are a member of several'),
-    new Option('--json', 'results as JSON, a value on each line; never prompts'),
+    new Option('--json', 'print results as JSON, one value on each line; never prompt'),
     new Option('--no-input', 'never prompt, even on a terminal'),
-    new Option('--no-color', 'no colors (as NO_COLOR)'),
+    new Option('--no-color', 'print no colors, like NO_COLOR'),
   ];
 }
 

@@ -38,7 +38,7 @@ export function serveCommand(): Command {
     .addOption(
       new Option(
         '--role <role>',
-        'what this process does (ROLE, default all); others than all need DATABASE_URL',
+        'what this process runs (ROLE, default all); every role except all needs DATABASE_URL',
       ).choices(['all', 'api', 'worker', 'tools']),
     )
     .option('--port <number>', 'port of the API, 0 takes a free one (PORT, default 4000)', given)

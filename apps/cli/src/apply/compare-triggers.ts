@@ -57,5 +57,5 @@ export async function compareSyntrixConnection(state: ServerState, resource: Res
 
 function objectOf(value: unknown): JsonObject {
   if (isObject(value)) return value;
-  throw new Error('the server answered no object');
+  throw new Error('the server returned no object');
 }

@@ -181,7 +181,7 @@ function trimmed(value: JsonObject, fields: readonly string[]): JsonObject {
 
 function objectOf(value: unknown): JsonObject {
   if (isObject(value)) return value;
-  throw new Error('the server answered no object');
+  throw new Error('the server returned no object');
 }
 
 /** A workflow is as the file asks when its draft equals the file and that draft is the published version. */
@@ -203,7 +203,7 @@ async function compareWorkflow({ client }: ServerState, resource: Resource): Pro
       const { saveWorkflow } = await client.mutate(SaveWorkflowDocument, { input });
       assertAccepted(resource, saveWorkflow);
       const saved = saveWorkflow.workflow;
-      if (saved === null) throw new Error('the server saved no workflow and gave no reason');
+      if (saved === null) throw new Error('the server returned no workflow and no error');
       const publishing = { input: { id: saved.id, expectedVersion: saved.draftVersion } };
       assertAccepted(resource, (await client.mutate(PublishWorkflowDocument, publishing)).publishWorkflow);
     },

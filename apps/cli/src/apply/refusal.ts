@@ -5,7 +5,7 @@ import { exitCodes } from '../exit-code.js';
 import { oneLine } from '../terminal/plain-text.js';
 import type { Resource } from './resource.js';
 
-/** What the server answered about a resource. */
+/** The response of the server about a resource. */
 export interface Reply {
   readonly userErrors: readonly RefusalFragment[];
   readonly issues?: readonly WorkflowIssueFieldsFragment[] | null;

@@ -65,7 +65,7 @@ function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
   return () => (value ??= read());
 }
 
-/** Without the members that are null: the API answers null for what was not set. */
+/** Without the members that are null: the API returns null for what was not set. */
 export function withoutNulls(value: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null));
 }

@@ -38,15 +38,17 @@ export function addAdminFlags(admin: Command, { rows, line }: FlagsRun): void {
     );
   flags
     .command('set')
-    .description('Creates a feature flag, or changes what is named. A new flag is off for everyone.')
-    .argument('<flag>', 'its name, as in new-search')
-    .option('--description <text>', 'what it turns on')
-    .option('--default <state>', 'on: for everyone who is not denied; off')
-    .option('--rollout <percent>', '0 to 100: the share of workspaces or users for whom it is on')
-    .option('--by <unit>', 'what the percentage counts: workspace, user')
-    .option('--allow <ids>', 'workspaces and users for whom it is on')
-    .option('--deny <ids>', 'workspaces and users for whom it is off')
-    .option('--unlist <ids>', 'removes workspaces and users from both lists')
+    .description(
+      'Creates a feature flag, or changes the given properties of an existing one. A new flag is off for all users.',
+    )
+    .argument('<flag>', 'its name, for example new-search')
+    .option('--description <text>', 'what the flag turns on')
+    .option('--default <state>', 'on: for all users and workspaces except denied ones; off')
+    .option('--rollout <percent>', '0 to 100: the share of workspaces or users for which the flag is on')
+    .option('--by <unit>', 'the unit of the percentage: workspace, user')
+    .option('--allow <ids>', 'workspaces and users for which the flag is on')
+    .option('--deny <ids>', 'workspaces and users for which the flag is off')
+    .option('--unlist <ids>', 'workspaces and users to remove from both lists')
     .action((name: string, options: SetOptions) =>
       line(
         () => ({ command: 'flags set', changes: { name, ...changesOf(options) } }),
@@ -55,7 +57,7 @@ export function addAdminFlags(admin: Command, { rows, line }: FlagsRun): void {
     );
   flags
     .command('remove')
-    .description('Removes a feature flag: the feature is off for everyone.')
+    .description('Removes a feature flag: the feature is off for all users.')
     .argument('<flag>', 'its name')
     .action((name: string) => line({ command: 'flags remove', name }, () => `removed ${name}`));
   flags

@@ -182,7 +182,7 @@ function addSecrets(admin: Command, run: Run): void {
     .description('The secret of the installation.')
     .command('rotate')
     .description(
-      'Replaces the secret of the installation and encrypts what is stored under it again. Stop Nightshift first.',
+      'Replaces the secret of the installation and encrypts the stored secrets with the new one. Stop Nightshift first.',
     )
     .action(() =>
       run({ command: 'secret rotate' }, (context, result) => {
@@ -195,7 +195,7 @@ function addSecrets(admin: Command, run: Run): void {
   admin
     .command('tools-key')
     .description(
-      'Prints the settings of a process with role tools: the key that opens the secrets of tools, and its database.',
+      'Prints the settings of a process with role tools: the key that decrypts the secrets of tools, and its database.',
     )
     .action(() =>
       run({ command: 'tools-key' }, (context, result) => {
@@ -218,7 +218,7 @@ function showToken({ screen }: Context, result: Row | readonly Row[]): void {
     readonly audience: string | null;
     readonly example: object;
   }; // as the entry of this build prints it
-  if (!token.accepted) screen.note('No token is accepted: set JWT_SECRET, or JWT_JWKS_URL with JWT_ISSUER.');
+  if (!token.accepted) screen.note('The server accepts no tokens: set JWT_SECRET, or JWT_JWKS_URL with JWT_ISSUER.');
   else screen.line(`signed with ${token.algorithms.join(', ')}, checked against ${token.keys.join(', ')}`);
   screen.line(`issuer ${token.issuer ?? 'any'}, audience ${token.audience ?? 'any'}`);
   const rows = token.claims.map(({ claim, required, meaning }) => cells(claim, required ? 'yes' : 'no', meaning));

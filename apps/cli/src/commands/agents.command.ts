@@ -7,19 +7,19 @@ import { agentsDocument } from '../operations.js';
 import { oneLine } from '../terminal/plain-text.js';
 import type { Perform } from './perform.js';
 
-/** `agents`: whom `run --agent` and `tools call --agent` may name. */
+/** `agents`: the agents for `run --agent` and `tools call --agent`. */
 export function addAgents(program: Command, perform: Perform): void {
   program
     .command('agents')
     .summary('list agents')
-    .description('Lists the agents of the workspace: whom `run --agent` and `tools call --agent` may name.')
+    .description('Lists the agents of the workspace, for `run --agent` and `tools call --agent`.')
     .action(() => perform(agents));
 }
 
 async function agents({ client, json, emit, screen }: Context): Promise<ExitCode> {
   const found = (await (await client()).query(agentsDocument, {})).agents.nodes;
   if (json) for (const agent of found) emit(agent);
-  else if (found.length === 0) screen.note('No agents. The mutation createAgent makes one.');
+  else if (found.length === 0) screen.note('No agents. Create one with the mutation createAgent.');
   else {
     const rows = found.map(({ slug, version, model, tools, description, name }) => [
       { text: slug, paint: (text: string) => screen.ink('cyan', text) },

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type ApplyFlags, applyFolder } from '../apply/apply-folder.js';
 import type { Perform } from './perform.js';
 
-/** `apply`: makes a workspace as the files of a folder ask. */
+/** `apply`: sets up a workspace from the files of a folder. */
 export function addApply(program: Command, perform: Perform): void {
   program
     .command('apply')

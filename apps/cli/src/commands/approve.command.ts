@@ -23,30 +23,30 @@ interface ApproveFlags extends AnswerFlags {
 
 const PAGE = 100;
 
-/** `approve`: the inbox, and answers to what is in it. */
+/** `approve`: lists the inbox, and decides its requests. */
 export function addApprove(program: Command, perform: Perform): void {
   program
     .command('approve')
-    .summary('answer the requests of jobs')
+    .summary('decide requests of jobs')
     .description(
-      'Answers a request: an approval, a question, a call with an unknown outcome. Without an id, it asks about each request in your inbox; without a terminal, it lists the requests, and exits with 6 if there are any.',
+      'Decides a request of a job, such as an approval, a question or a call with an unknown outcome. Without an id, it prompts for each request in your inbox; without a terminal, it lists the requests, and exits with 6 if there are any.',
     )
     .argument('[request]', 'the id of the request')
-    .option('-y, --yes', 'approve the call as it is; of a question: as --action approve')
-    .option('--deny', 'do not let it run; of a question: as --action reject')
-    .option('--arguments <json>', 'approve it with these arguments instead')
-    .option('--hash <text>', 'approve only if the arguments still are those with this hash (argumentsHash)')
-    .option('--grant <minutes>', 'approve the same operation for 5, 10 or 30 minutes')
-    .option('--action <word>', 'of a question: submit, approve, modify, custom, skip, reject')
-    .option('--data <text>', 'the answer to a question: text, or JSON if its form has fields')
+    .option('-y, --yes', 'approve the call unchanged; for a question: same as --action approve')
+    .option('--deny', 'deny the call; for a question: same as --action reject')
+    .option('--arguments <json>', 'approve the call with these arguments instead')
+    .option('--hash <text>', 'approve only if the arguments still have this hash (argumentsHash)')
+    .option('--grant <minutes>', 'also approve the same operation for the next 5, 10 or 30 minutes')
+    .option('--action <word>', 'for a question: submit, approve, modify, custom, skip, reject')
+    .option('--data <text>', 'the answer to a question, or the data of an event: text, or JSON if the form has fields')
     .option(
       '--decision <word>',
-      'of an unknown outcome: happened, did_not_happen, repeat, report; of a model provider or missing plugin: retry, give_up',
+      'for an unknown outcome: happened, did_not_happen, repeat, report; for a model provider or missing plugin: retry, give_up',
     )
-    .option('--result <text>', 'what the call that happened gave')
-    .option('--reason <text>', 'shown to the model')
-    .option('--job <id>', 'the inbox of this job and its sub-jobs only')
-    .option('--all', 'the inbox with what others have to decide')
+    .option('--result <text>', 'the result of the call that happened')
+    .option('--reason <text>', 'the reason for the decision, shown to the model')
+    .option('--job <id>', 'only requests of this job and its sub-jobs')
+    .option('--all', 'include requests that others must decide')
     .action((id: string | undefined, flags: ApproveFlags) =>
       perform((context) => (id === undefined ? inbox(context, flags) : approve(context, id, flags))),
     );
@@ -78,7 +78,10 @@ async function inbox(context: Context, { job, all = false, ...flags }: ApproveFl
   const [answer] = Object.keys(flags);
   if (answer !== undefined) {
     const where = `approve${job === undefined ? '' : ` --job ${job}`}`;
-    throw usageError(`--${answer} answers one request: name it.`, (command) => `List the open ones: ${command(where)}`);
+    throw usageError(
+      `--${answer} decides one request: give its id.`,
+      (command) => `List the open ones: ${command(where)}`,
+    );
   }
   const client = await context.client();
   const { nodes } = await client.interrupts.list(
@@ -90,7 +93,7 @@ async function inbox(context: Context, { job, all = false, ...flags }: ApproveFl
     { first: PAGE },
   );
   if (nodes.length === 0) {
-    if (!context.json) context.screen.note(all ? 'Nothing is waited for.' : 'Nothing waits for you.');
+    if (!context.json) context.screen.note(all ? 'No requests are open.' : 'No requests wait for your decision.');
     return exitCodes.ok;
   }
   const oldestFirst = nodes.toReversed();

@@ -11,16 +11,21 @@ interface AttachFlags extends StayFlags {
   readonly after?: string;
 }
 
-/** `attach`: comes back to a job, as `run` shows it. */
+/** `attach`: follows a job that was started before. */
 export function addAttach(program: Command, perform: Perform): void {
   program
     .command('attach')
     .summary('follow a job that was started before')
-    .description('Shows a job as `run` does: the text that it has written so far, then new events. Asks for approvals.')
+    .description(
+      'Follows a job as `run` does: prints the text so far, then new events. The command asks for approvals.',
+    )
     .argument('<job>', 'the id of the job')
-    .option('--after <number>', 'begin after the event with this number; default: show the whole text')
-    .option('--wait', 'stay when the job waits for another person or a client, instead of exit code 6')
-    .option('--cancel-on-exit', 'Ctrl-C stops the job')
+    .option('--after <number>', 'start after the event with this number; default: print the whole text')
+    .option(
+      '--wait',
+      'keep following when the job waits for another person or a client, instead of exiting with code 6',
+    )
+    .option('--cancel-on-exit', 'Ctrl-C cancels the job')
     .action((id: string, flags: AttachFlags) => perform((context) => attach(context, id, flags)));
 }
 

@@ -20,7 +20,7 @@ export function addBackup(program: Command, perform: Perform): void {
     .command('backup')
     .summary('back up the database')
     .description(
-      'Writes the database of DATABASE_URL, or the embedded one of the data directory, to a file, with pg_dump. Nightshift may run meanwhile.',
+      'Writes the database of DATABASE_URL, or the embedded one of the data directory, to a file, with pg_dump. Nightshift may keep running.',
     )
     .argument('<file>', 'the file to write')
     .action((file: string) => perform((context) => operate(context, { command: 'backup', file })));
@@ -28,10 +28,10 @@ export function addBackup(program: Command, perform: Perform): void {
     .command('restore')
     .summary('restore a backup')
     .description(
-      'Restores a backup to the empty database of DATABASE_URL, or to the data directory, with pg_restore. Nightshift must not run.',
+      'Restores a backup to the empty database of DATABASE_URL, or to the data directory, with pg_restore. Stop Nightshift first.',
     )
     .argument('<file>', 'the file that `nightshift backup` has written')
-    .option('--replace', 'delete the installation that is there')
+    .option('--replace', 'delete the existing installation')
     .action((file: string, flags: BackupFlags) =>
       perform((context) => operate(context, { command: 'restore', file, ...flags })),
     );

@@ -9,7 +9,7 @@ import type { Perform } from './perform.js';
 const states: Readonly<Record<StopState, string>> = {
   ABORTED: 'The job is cancelled.',
   CANCEL_REQUESTED: 'The job is being cancelled: its worker stops it within a few seconds.',
-  ALREADY_TERMINAL: 'The job has already ended and stays as it is.',
+  ALREADY_TERMINAL: 'The job has already ended and does not change.',
 };
 
 /** `cancel`: stops a job. */

@@ -12,13 +12,13 @@ interface DoctorFlags {
   readonly job?: boolean;
 }
 
-/** `doctor`: is everything there, and what to do about what is not. */
+/** `doctor`: checks the setup, and prints how to fix what it finds. */
 export function addDoctor(program: Command, perform: Perform): void {
   program
     .command('doctor')
     .summary('check the setup')
     .description(
-      'Checks this machine, the way to the server, the server, and what the credential may do. With --job it also runs a job: that takes the queue, a worker and the model, and one short answer of it. Exit code 1 when something is broken, 3 or 5 when that is the credential or the network.',
+      'Checks this machine, the connection to the server, the server, and the rights of the credential. With --job it also runs one job, which needs the queue, a worker and the model. Exit code 1: a check failed; 3: credential; 4: workspace; 5: network.',
     )
     .option('--job', 'also run a job')
     .action((flags: DoctorFlags) => perform((context) => doctor(context, flags)));

@@ -36,8 +36,8 @@ export function addJobs(program: Command, perform: Perform): void {
     .option('-s, --status <words>', `only these: ${jobStatuses.map((word) => word.toLowerCase()).join(', ')}`)
     .option('-k, --kind <words>', 'only these: chat, workflow')
     .option('--thread <id>', 'only of this thread')
-    .option('--workflow <id>', 'only of this workflow: its id, that of its document, or its name')
-    .option('--since <when>', 'only those started since: 30m, 2h, 7d or a date')
+    .option('--workflow <id>', 'only of this workflow: its id, the meta.id of its document, its slug or its name')
+    .option('--since <when>', 'only jobs created in the last 30m, 2h or 7d, or since a date')
     .option('-n, --limit <number>', 'how many at most', '20')
     .action((flags: JobsFlags) => perform((context) => jobs(context, flags)));
 }
@@ -54,7 +54,7 @@ async function jobs(context: Context, flags: JobsFlags): Promise<ExitCode> {
   );
   if (context.json) for (const job of found) context.emit(job);
   else if (found.length > 0) show(context.screen, found, await namesOf(client, found));
-  else if (Object.keys(filter).length > 0) context.screen.note('No such jobs.');
+  else if (Object.keys(filter).length > 0) context.screen.note('No jobs match.');
   else context.screen.note(`No jobs. Start one: ${context.command('run "…"')}`);
   noteMore(context, limit, hasMore);
   return exitCodes.ok;

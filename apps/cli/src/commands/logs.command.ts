@@ -26,7 +26,7 @@ export function addLogs(program: Command, perform: Perform): void {
     )
     .argument('<job>', 'the id of the job')
     .option('-f, --follow', 'continue until the job has ended; exit code 1 when it did not complete')
-    .option('--after <number>', 'begin after this event', '0')
+    .option('--after <number>', 'start after the event with this number', '0')
     .action((id: string, flags: LogsFlags) => perform((context) => logs(context, id, flags)));
 }
 

@@ -30,14 +30,14 @@ export function addMembers(program: Command, perform: Perform): void {
   const members = program
     .command('members')
     .summary('list, invite and remove members')
-    .description('Members of the workspace. Changing roles needs a token: an API key cannot.');
+    .description('Members of the workspace. Only a user with a token can change roles; an API key cannot.');
   members
     .command('list')
     .description('Lists the members.')
     .action(() => perform(listMembers));
   members
     .command('invite')
-    .description('Invites a person. They become a member when they accept, signed in with this address.')
+    .description('Invites a person, who becomes a member when they sign in with this address and accept.')
     .argument('<email>', 'their address')
     .option('-r, --role <role>', memberRoles.join(', '), 'member')
     .action((email: string, { role }: { role: string }) =>
@@ -91,11 +91,11 @@ export function addInvitations(program: Command, perform: Perform): void {
     .description('Invitations to workspaces. `received`, `accept` and `decline` need a token with a verified address.');
   invitations
     .command('list')
-    .description('Lists the invitations of the workspace that are not settled.')
+    .description('Lists the open invitations of the workspace.')
     .action(() => perform(listInvitations));
   invitations
     .command('revoke')
-    .description('Takes an invitation back.')
+    .description('Revokes an invitation.')
     .argument('<invitation>', 'its id')
     .action((id: string) =>
       perform(async (context) => {
@@ -110,7 +110,7 @@ export function addInvitations(program: Command, perform: Perform): void {
     .action(() => perform(listReceived));
   invitations
     .command('accept')
-    .description('Makes you a member.')
+    .description('Accepts an invitation: you become a member of its workspace.')
     .argument('<invitation>', 'its id')
     .action((id: string) =>
       perform(async (context) => {
@@ -122,7 +122,7 @@ export function addInvitations(program: Command, perform: Perform): void {
     );
   invitations
     .command('decline')
-    .description('Ends an invitation that you received.')
+    .description('Declines an invitation that you received.')
     .argument('<invitation>', 'its id')
     .action((id: string) =>
       perform(async (context) => {

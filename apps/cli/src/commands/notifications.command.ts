@@ -30,9 +30,9 @@ const watched = 100;
 export function addNotifications(program: Command, perform: Perform): void {
   const notifications = program
     .command('notifications')
-    .summary('what happened to your jobs while no client followed them')
+    .summary('notifications about jobs that no client followed')
     .description(
-      'Lists your notifications, newest first: ends and requests of your jobs that no client was following, and disabled webhook endpoints. With --follow, prints the unread ones, then each new one.',
+      'Lists your notifications, newest first: jobs that ended or need a decision while no client followed them, and disabled webhook endpoints. With --follow, prints the unread ones, then each new one.',
     )
     .option('-u, --unread', 'only unread ones')
     .option('-t, --type <words>', `only these: ${notificationTypes.map((type) => type.toLowerCase()).join(', ')}`)

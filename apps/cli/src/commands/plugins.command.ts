@@ -21,7 +21,7 @@ export function addPlugins(program: Command, perform: Perform): void {
     .action(() => perform(listPlugins));
   plugins
     .command('check')
-    .description('Loads a plugin as a server would, and prints what it offers or what is wrong with it.')
+    .description('Loads a plugin as a server would, and prints what it offers, or why it cannot be loaded.')
     .argument('<path>', 'a module, a package or a folder')
     .action((path: string) => perform((context) => checkPlugin(context, path)));
 }
@@ -29,7 +29,8 @@ export function addPlugins(program: Command, perform: Perform): void {
 async function listPlugins({ client, json, emit, screen }: Context): Promise<ExitCode> {
   const { plugins } = await (await client()).query(pluginsDocument, {});
   if (json) for (const plugin of plugins) emit(plugin);
-  else if (plugins.length === 0) screen.note('No plugins. PLUGINS and the folder plugins name them (docs/plugins.md).');
+  else if (plugins.length === 0)
+    screen.note('No plugins. Add them to PLUGINS or to the folder plugins (docs/plugins.md).');
   else {
     const rows = plugins.map(({ name, version, hash, tools, hooks, nodes }) => [
       { text: name, paint: (text: string) => screen.ink('cyan', text) },

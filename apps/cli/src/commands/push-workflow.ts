@@ -15,7 +15,7 @@ import { readDocument } from './read-input.js';
 import { showIssue } from './validate-workflow.js';
 
 /** A document is saved before it is published. */
-const KEPT = 'It is kept as a draft; correct it and push it again.';
+const KEPT = 'The document is saved as a draft. Correct it and push it again.';
 
 interface PushFlags {
   readonly draft?: boolean;
@@ -33,7 +33,7 @@ export async function pushWorkflow(context: Context, file: string, { draft = fal
   }
   refuse(importWorkflow.userErrors);
   const { workflow, issues } = importWorkflow;
-  if (workflow === null) throw new Error('the server saved nothing and did not say why');
+  if (workflow === null) throw new Error('the server returned no workflow and no error');
   if (!json) for (const issue of issues ?? []) screen.note(showIssue(screen, file, issue));
   const name = oneLine(workflow.clientId ?? workflow.slug);
   if (draft) {

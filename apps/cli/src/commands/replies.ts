@@ -12,7 +12,7 @@ export interface Payload {
 export function changed<T>({ userErrors }: Payload, value: T | null): T {
   const [refusal] = userErrors;
   if (refusal !== undefined) throw new NightshiftError(refusal.message, { code: refusal.code });
-  if (value === null) throw new NightshiftError('The server changed nothing', { code: 'bad_response' });
+  if (value === null) throw new NightshiftError('The server returned no result and no error', { code: 'bad_response' });
   return value;
 }
 
@@ -31,7 +31,7 @@ export async function allPages<Row>(
   for (let more = true; more;) {
     const page = await read({ first: 100, after });
     if (page === null || page === undefined)
-      throw notFound('The workspace', 'An owner or admin may, with the scope admin.');
+      throw notFound('The workspace', 'Use a key of an owner or admin with the scope admin.');
     rows.push(...page.nodes);
     after = page.pageInfo.endCursor ?? undefined;
     more = page.pageInfo.hasNextPage;
@@ -56,5 +56,5 @@ export async function firstRows<Row>(
 
 /** Says on standard error that a list has more rows than were printed, so that a script that reads the first ones does not take them for all. */
 export function noteMore({ screen }: Pick<Context, 'screen'>, limit: number, hasMore: boolean): void {
-  if (hasMore) screen.note(`Only the first ${limit}: there are more. Set a higher --limit.`);
+  if (hasMore) screen.note(`Only the first ${limit} are shown. Set a higher --limit to see more.`);
 }

@@ -79,26 +79,32 @@ interface RunFlags extends StayFlags {
   readonly detach?: boolean;
 }
 
-/** `run`: asks a model in the background and shows the answer as it comes. */
+/** `run`: starts a job and prints its text as the model writes it. */
 export function addRun(program: Command, perform: Perform): void {
   program
     .command('run')
     .summary('start a job and follow it')
     .description(
-      'Starts a job and shows it: the answer as it is written, a line for each tool call, at the end what it cost. Approvals are asked for at the prompt. Ctrl-C leaves; the job keeps running.',
+      'Starts a job and prints its text, a line for each tool call, and the token count. The command asks for approvals. Ctrl-C stops following; the job keeps running.',
     )
-    .argument('[prompt...]', 'what to ask; without it, what comes on standard input')
-    .option('-t, --tools <names>', 'tools that it may call, as in calculate,web_search (`tools list` shows them)')
-    .option('-a, --agent <name>', 'the agent that answers: its id, slug or name; auto: whichever fits best')
-    .option('-m, --model <name>', "the model; without, the workspace's")
-    .option('--thread <id>', 'continue this thread; without, begin a new one')
-    .option('-f, --file <path>', 'a file that follows the prompt, or is it; - is standard input')
+    .argument('[prompt...]', 'the prompt; if you omit it, it is read from standard input')
+    .option(
+      '-t, --tools <names>',
+      'tools that the job may call, for example calculate,web_search (`tools list` shows them)',
+    )
+    .option('-a, --agent <name>', 'the agent of the job: its id, slug or name; auto: a model chooses')
+    .option('-m, --model <name>', 'the model; default: the model of the agent or of the workspace')
+    .option('--thread <id>', 'continue this thread; default: start a new one')
+    .option('-f, --file <path>', 'append this file to the prompt, or use it as the prompt; - is standard input')
     .option('--attach <path>', 'upload a file and attach it to the prompt; may be repeated', repeated)
     .option('--label <key=value>', 'a label of the job; may be repeated', repeated)
-    .option('--ask', 'ask before every tool call, also where the policy allows it')
-    .option('-d, --detach', 'start it, print its id and leave')
-    .option('--wait', 'stay when the job waits for another person or a client, instead of exit code 6')
-    .option('--cancel-on-exit', 'Ctrl-C stops the job')
+    .option('--ask', 'require an approval for every tool call, even if the policy allows the call')
+    .option('-d, --detach', 'start the job, print its id and exit')
+    .option(
+      '--wait',
+      'keep following when the job waits for another person or a client, instead of exiting with code 6',
+    )
+    .option('--cancel-on-exit', 'Ctrl-C cancels the job')
     .action((words: string[], flags: RunFlags) => perform((context) => run(context, words, flags)));
 }
 

@@ -92,7 +92,7 @@ function refusal(status: number, { error }: Reply): CliError {
     message,
     remedy: isApproval
       ? (command) =>
-          `Run a job that calls it and asks for the approval: ${command('run "use the tool …" --tools NAME')}`
+          `Run a job that calls the tool and requests the approval: ${command('run "use the tool …" --tools NAME')}`
       : undefined,
   });
 }
@@ -106,16 +106,16 @@ export function addTools(program: Command, perform: Perform): void {
   const tools = program.command('tools').summary('list tools and call one').description('Tools (docs/tools.md).');
   tools
     .command('list')
-    .description('Lists the tools that jobs may name.')
+    .description('Lists the tools that jobs may use.')
     .action(() => perform(list));
   tools
     .command('call')
     .description(
-      'Calls a tool without a model. With --agent, a tool of that agent, under the policy, as a job with one call; without, a tool that the workspace has defined itself, as a trial.',
+      'Calls a tool without a model. With --agent, runs one call as a job under the approval policy; without it, tests a tool that the workspace defined.',
     )
     .argument('<name>', 'the name of the tool')
     .argument('[arguments]', 'its arguments, a JSON object; - is standard input', '{}')
-    .option('-a, --agent <name>', 'the agent whose tool it is')
+    .option('-a, --agent <name>', 'the agent that has the tool')
     .action((name: string, text: string, flags: CallFlags) => perform((context) => call(context, [name, text], flags)));
 }
 
@@ -178,7 +178,7 @@ async function workspaceToolId(client: Nightshift, name: string): Promise<string
     after = page.pageInfo.hasNextPage ? (page.pageInfo.endCursor ?? undefined) : undefined;
   } while (after !== undefined);
   throw notFound(
-    `A tool ${name} that this workspace has defined itself`,
+    `A tool ${name} that this workspace defined`,
     (command) => `For any other tool, name an agent that has it with --agent. List all tools: ${command('tools list')}`,
   );
 }

@@ -87,8 +87,8 @@ export function addTriggers(program: Command, perform: Perform): void {
     .argument(...named)
     .option('--document <json>', 'the document after the change, or the body of the request')
     .option('--before <json>', 'the document before the change')
-    .option('--event <word>', `${triggerEvents.join(', ')}; without, the first event of the trigger`)
-    .option('--collection <path>', 'the collection of the document; without, that of the trigger')
+    .option('--event <word>', `${triggerEvents.join(', ')}; default: the first event of the trigger`)
+    .option('--collection <path>', 'the collection of the document; default: the collection of the trigger')
     .action((name: string, flags: TestFlags) => perform((context) => test(context, name, flags)));
   for (const verb of ['enable', 'disable'] as const)
     triggers
@@ -179,7 +179,10 @@ async function test(context: Context, name: string, flags: TestFlags): Promise<E
   const event = flags.event === undefined ? undefined : enumWord(flags.event, events, '--event');
   const { id, enabled, definition } = await find(context, name);
   if (!enabled)
-    throw usageError(`Trigger ${oneLine(name)} is disabled.`, (command) => command(`triggers enable ${name}`));
+    throw usageError(
+      `Trigger ${oneLine(name)} is disabled.`,
+      (command) => `Enable it first: ${command(`triggers enable ${name}`)}`,
+    );
   const read = asRead(definition);
   const type = event ?? read.events[0]?.toUpperCase();
   if (read.source !== 'webhook' && flags.collection === undefined && read.collection?.includes('[') === true)

@@ -77,7 +77,7 @@ export function addWebhooks(program: Command, perform: Perform): void {
   webhooks
     .command('log')
     .description('Lists deliveries, newest first.')
-    .option('-e, --endpoint <id>', 'of this endpoint')
+    .option('-e, --endpoint <id>', 'only of this endpoint')
     .option('-s, --status <word>', 'only these: pending, delivered, dead')
     .option('-n, --limit <number>', 'how many at most', '20')
     .action((flags: LogFlags) => perform((context) => log(context, flags)));
@@ -162,7 +162,10 @@ async function redeliver(context: Context, id: string | undefined, flags: Redeli
   const { endpoint: endpointId, from, to } = flags;
   const isRange = [endpointId, from, to].some((flag) => flag !== undefined);
   if ((id !== undefined) === isRange) {
-    throw usageError('Name a delivery, or --endpoint, --from or --to.', (write) => write('webhooks log --status dead'));
+    throw usageError(
+      'Name either a delivery, or --endpoint, --from or --to.',
+      (write) => `List the dead letters: ${write('webhooks log --status dead')}`,
+    );
   }
   const client = await context.client();
   let count = 0;

@@ -41,37 +41,42 @@ export function addWorkflows(program: Command, perform: Perform): void {
     .action((file: string) => perform((context) => validateWorkflow(context, file)));
   workflows
     .command('push')
-    .description('Saves a document and publishes it. The same meta.id again replaces the draft and adds a version.')
+    .description(
+      'Saves a document and publishes it. If a workflow with the same meta.id exists, replaces its draft and adds a version.',
+    )
     .argument('<file>', 'the JSON document; - is standard input')
-    .option('--draft', 'save it, and publish nothing: `publish` does that later')
+    .option('--draft', 'only save the draft; `publish` publishes it later')
     .action((file: string, flags: { draft?: boolean }) => perform((context) => pushWorkflow(context, file, flags)));
   workflows
     .command('publish')
-    .description('Publishes the draft of a workflow that is saved already: a new version, which runs from now on.')
+    .description('Publishes the saved draft of a workflow as a new version. New jobs run this version.')
     .argument('<workflow>', 'the id, the meta.id of its document, its slug or its name')
     .action((id: string) => perform((context) => publishWorkflow(context, id)));
   addRun(workflows, perform);
   workflows
     .command('graph')
-    .description('Draws a workflow, or a job with where its nodes stand: Mermaid, or SVG.')
+    .description('Prints a diagram of a workflow, or of a job with its nodes colored by status, as Mermaid or SVG.')
     .argument('[workflow]', 'the id, the meta.id of its document, its slug or its name')
-    .option('--job <id>', 'a job that runs one, instead')
-    .option('--svg', 'an SVG picture instead of Mermaid')
+    .option('--job <id>', 'a job that runs a workflow, instead of a workflow')
+    .option('--svg', 'print SVG instead of Mermaid')
     .action((id: string | undefined, flags: GraphFlags) => perform((context) => graph(context, id, flags)));
 }
 
 function addRun(workflows: Command, perform: Perform): void {
   workflows
     .command('run')
-    .description('Runs a published workflow and shows it, as `run` does.')
+    .description('Starts a published workflow and follows its job, as `run` does.')
     .argument('<workflow>', 'the id, the meta.id of its document, its slug or its name')
-    .argument('[prompt...]', 'what it begins with; without it, what comes on standard input')
-    .option('-f, --file <path>', 'a file that follows the prompt, or is it; - is standard input')
-    .option('--thread <id>', 'the thread that shows it')
-    .option('--at <version>', 'another version than the one that is published now')
-    .option('-d, --detach', 'start it, print its id and leave')
-    .option('--wait', 'stay when the job waits for another person or a client, instead of exit code 6')
-    .option('--cancel-on-exit', 'Ctrl-C stops the job')
+    .argument('[prompt...]', 'the input of the workflow; if you omit it, it is read from standard input')
+    .option('-f, --file <path>', 'append this file to the prompt, or use it as the prompt; - is standard input')
+    .option('--thread <id>', 'the thread that shows the job')
+    .option('--at <version>', 'run this version instead of the published one')
+    .option('-d, --detach', 'start the job, print its id and exit')
+    .option(
+      '--wait',
+      'keep following when the job waits for another person or a client, instead of exiting with code 6',
+    )
+    .option('--cancel-on-exit', 'Ctrl-C cancels the job')
     .action((id: string, words: string[], flags: RunFlags) =>
       perform((context) => run(context, [id, ...words], flags)),
     );

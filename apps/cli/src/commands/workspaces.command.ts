@@ -48,7 +48,7 @@ export function addWorkspaces(program: Command, perform: Perform): void {
     );
   workspaces
     .command('leave')
-    .description('Leaves a workspace and revokes your API keys of it. Needs a token.')
+    .description('Leaves a workspace and revokes your API keys of it. Only a user with a token can do this.')
     .argument('<workspace>', 'its id')
     .action((workspaceId: string) =>
       perform(async ({ client, json, emit, screen }) => {

@@ -107,7 +107,7 @@ function candidates(program: Command, place: Place & { readonly current: string 
   if (awaited !== undefined)
     return (awaited.argChoices ?? values[awaited.long ?? ''] ?? []).map((word) => ({ word, about: '' }));
   if (current.startsWith('-')) {
-    const help = { word: '--help', about: 'what there is' };
+    const help = { word: '--help', about: 'show the help' };
     return [
       ...optionsOf(program, command).map(({ long, description }) => ({ word: long ?? '', about: description })),
       help,
@@ -128,8 +128,8 @@ function optionsOf(program: Command, command: Command): Option[] {
 export function addCompletion(program: Command, perform: Perform): void {
   program
     .command('completion')
-    .summary('completion for a shell')
-    .description('Prints what a shell needs to complete commands and flags; its first line names its location.')
+    .summary('print a completion script for a shell')
+    .description('Prints the completion script of a shell; the first line of the script says how to load it.')
     .argument('<shell>', Object.keys(shells).join(', '))
     .action((shell: string) =>
       perform(({ screen, json, emit }) => {

@@ -70,6 +70,6 @@ export async function checkModel(context: Context, { isAsked }: { readonly isAsk
         name: 'model',
         state: 'unknown',
         detail: model,
-        remedy: `The model was not asked. Run a job with it: ${context.command('doctor --job')}`,
+        remedy: `The model was not tested. Run a job with it: ${context.command('doctor --job')}`,
       };
 }

@@ -42,7 +42,7 @@ function stopSlow(logs: string, state: string | null): Check {
     name: 'job',
     state: 'failed',
     detail: `did not end within ${formatDuration(JOB_TIMEOUT_MS)} and was cancelled (${String(state).toLowerCase()})`,
-    remedy: `Check that a worker runs and that the model responds. The log shows how far the job came: ${logs}`,
+    remedy: `Check that a worker runs and that the model responds. The log shows the last event of the job: ${logs}`,
   };
 }
 

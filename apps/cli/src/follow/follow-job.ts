@@ -276,7 +276,7 @@ class JobFollower {
       return;
     }
     this.prompter.withdrawAll();
-    this.init.screen.note(this.init.screen.paint('dim', '  stopping the job … (Ctrl-C again leaves at once)'));
+    this.init.screen.note(this.init.screen.paint('dim', '  cancelling the job … (Ctrl-C again exits at once)'));
     this.init.job.cancel().catch((error: unknown) => {
       this.failure = { error };
       this.stop.abort();

@@ -52,11 +52,14 @@ export function answerFrom(flags: AnswerFlags, request: Interrupt): Answer | nul
 function wrongFlag(wrong: string, request: Interrupt, answer: Given | null): CliError {
   if (answer !== null) {
     const takes = flagsOfAnswer[answer].map((name) => `--${name}`).join(', ');
-    return usageError(`--${wrong} cannot be used with this answer (${kindWord(request.kind)}).`, `Allowed: ${takes}.`);
+    return usageError(
+      `--${wrong} cannot be used with this decision (${kindWord(request.kind)}).`,
+      `Allowed: ${takes}.`,
+    );
   }
-  const message = `--${wrong} cannot answer this request (${kindWord(request.kind)}).`;
+  const message = `--${wrong} is not allowed for this request (${kindWord(request.kind)}).`;
   if (commandsFor(request, String).length === 0) return usageError(message);
-  return usageError(message, (command) => `Commands that answer it:\n${commandsFor(request, command).join('\n')}`);
+  return usageError(message, (command) => `Commands that decide it:\n${commandsFor(request, command).join('\n')}`);
 }
 
 type Given = keyof typeof flagsOfAnswer;
@@ -65,7 +68,7 @@ function flagsOf(request: Interrupt, flags: AnswerFlags): Given | null {
   const { kind } = request;
   const { yes, deny, arguments: edited, decision } = flags;
   const approves = yes === true || edited !== undefined;
-  if (approves && deny === true) throw usageError('--yes and --deny do not go together.');
+  if (approves && deny === true) throw usageError('--yes and --deny cannot be combined.');
   if (kind === 'TOOL_APPROVAL' && approves) return 'approval';
   if (kind === 'TOOL_APPROVAL' && deny === true) return 'denial';
   if (kind === 'HUMAN_INPUT') return questionFlags(request, flags);
@@ -77,7 +80,7 @@ function flagsOf(request: Interrupt, flags: AnswerFlags): Given | null {
 /** Yes and no are actions, where the question takes them. */
 function questionFlags(request: Interrupt, { yes, deny, arguments: edited, action, data }: AnswerFlags): Given | null {
   const isWord = yes === true || deny === true;
-  if (isWord && action !== undefined) throw usageError('--yes and --deny do not go together with --action.');
+  if (isWord && action !== undefined) throw usageError('--yes and --deny cannot be combined with --action.');
   if (edited !== undefined) return null;
   if (isWord) return takesAction(askedOf(request), yes === true ? 'APPROVE' : 'REJECT') ? 'question' : null;
   return action !== undefined || data !== undefined ? 'question' : null;
@@ -112,7 +115,7 @@ function toAnswer(given: Given, flags: AnswerFlags, request: Interrupt): Answer 
 /** Without `--data` the server would pass on the text as it was shown, irreversibly: hardly what a `modify` meant. */
 function nothingInPlace(request: Interrupt): CliError {
   const isApprovable = takesAction(askedOf(request), 'APPROVE');
-  return usageError('--action modify requires --data: the text that replaces the one that was shown.', (command) => {
+  return usageError('--action modify requires --data: the text that replaces the shown text.', (command) => {
     const action = command(`approve ${request.id} --action`);
     const asIs = isApprovable ? `\nTo continue with the text as it is: ${action} approve` : '';
     return `Add it: ${action} modify --data '…'${asIs}`;

@@ -83,9 +83,9 @@ const actionWords = {
   APPROVE: 'Continue',
   SUBMIT: 'Answer',
   MODIFY: 'Continue with other data',
-  CUSTOM: 'Give an answer of its own',
+  CUSTOM: 'Enter another answer',
   SKIP: 'Skip',
-  REJECT: 'Refuse',
+  REJECT: 'Reject',
 } as const satisfies Record<QuestionAction, string>;
 
 async function askQuestion(request: Interrupt, tools: AskTools): Promise<Asking> {
@@ -117,7 +117,7 @@ async function askRetry({ prompts }: AskTools, question: string): Promise<Asking
 
 async function askOutcome({ prompts, editor }: AskTools): Promise<Asking> {
   const chosen = await prompts.choose('Did it happen?', [
-    { value: 'HAPPENED', label: 'Yes', hint: 'you give its result' },
+    { value: 'HAPPENED', label: 'Yes', hint: 'you enter its result' },
     { value: 'DID_NOT_HAPPEN', label: 'No', hint: 'the job continues without it' },
     { value: 'REPEAT', label: 'Repeat it', hint: 'with the same idempotency key' },
     { value: 'REPORT', label: 'Unknown', hint: 'the model reads that the outcome is unknown' },

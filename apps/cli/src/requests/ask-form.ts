@@ -85,9 +85,9 @@ async function askText(
   const type = typeOf(schema);
   const isNumber = type === 'number' || type === 'integer';
   const check = (typed: string) => {
-    if (typed === '') return isNeeded ? 'An answer is needed.' : undefined;
+    if (typed === '') return isNeeded ? 'A value is required.' : undefined;
     if (isNumber && !Number.isFinite(Number(typed))) return 'This is not a number.';
-    return type === 'integer' && !Number.isInteger(Number(typed)) ? 'A whole number, please.' : undefined;
+    return type === 'integer' && !Number.isInteger(Number(typed)) ? 'This is not a whole number.' : undefined;
   };
   const typed = await prompts.line(label, { check });
   if (typed === LEFT) return LEFT;

@@ -67,7 +67,7 @@ function runEditor(editor: string, file: string): Promise<void> {
     });
     child.once('close', (code) => {
       if (code === 0) resolve();
-      else fail(`ended with ${code ?? 'a signal'}`);
+      else fail(`ended with ${code === null ? 'a signal' : `exit code ${code}`}`);
     });
   });
 }

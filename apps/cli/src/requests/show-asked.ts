@@ -11,5 +11,5 @@ export async function showAsked(screen: Screen, client: Nightshift, request: Int
   if (request.jobId === request.rootJobId) return [head, ...rest];
   const asker = await askerOf(client, request);
   const from = asker === null ? `sub-job ${request.jobId}` : `${oneLine(asker)} (sub-job ${request.jobId})`;
-  return [head, screen.paint('dim', `  asked by ${from}`), ...rest];
+  return [head, screen.paint('dim', `  requested by ${from}`), ...rest];
 }

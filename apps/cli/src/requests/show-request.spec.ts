@@ -31,7 +31,7 @@ describe('a printed request', () => {
   it('truncates a long text to a screen, and reports that there is more', () => {
     const input = Array.from({ length: 20 }, (_, at) => `line ${at + 1}`).join('\n');
     const lines = shown({ context: { input } });
-    expect(lines.slice(-2)).toEqual(['    │ line 12', '    │ … 8 more lines: --json has all of it']);
+    expect(lines.slice(-2)).toEqual(['    │ line 12', '    │ … 8 more lines: --json prints all of them']);
   });
 
   it('shows the reviewed output in place of the input', () => {

@@ -42,13 +42,13 @@ export function showRequest(screen: Screen, request: Interrupt, now: number): st
 
 /** Who has to answer, where it is not the one who asks. */
 export function whoDecides({ kind, mayDecide, decidableBy, fourEyes }: Interrupt): string | null {
-  if (kind === 'CLIENT_TOOL') return 'The client that brought this tool has to run it.';
+  if (kind === 'CLIENT_TOOL') return 'The client that provides this tool must run it.';
   if (mayDecide) return null;
   if (fourEyes) return 'A person other than the requester must decide (four eyes).';
   if (decidableBy === 'APPROVERS') return 'An approver of this workspace must decide.';
   return decidableBy === 'REQUESTER'
-    ? 'The requester of the job must decide, with a key of the scope approve.'
-    : 'A member who may change the job must decide, with a key of the scope approve.';
+    ? 'The requester of the job must decide, with a key that has the scope approve.'
+    : 'A member who may change the job must decide, with a key that has the scope approve.';
 }
 
 function indented(text: string): string[] {
@@ -62,5 +62,5 @@ function quoted(text: string): string[] {
   const lines = text.trim() === '' ? [] : text.trimEnd().split('\n');
   const shown = lines.slice(0, QUOTED_LINES).map((line) => `    │ ${line}`);
   const left = lines.length - shown.length;
-  return left === 0 ? shown : [...shown, `    │ … ${count(left, 'more line')}: --json has all of it`];
+  return left === 0 ? shown : [...shown, `    │ … ${count(left, 'more line')}: --json prints all of them`];
 }

@@ -78,7 +78,7 @@ describe('ConversationView', () => {
   it('prints when text is withdrawn, and continues after the text that stays', () => {
     const { out, errors } = shown([delta(0, 'Hello'), restarted(2), delta(2, 'y'), finished], true);
     expect(out).toBe('Hello\ny\n');
-    expect(errors).toContain('what it had written above is withdrawn');
+    expect(errors).toContain('its previous text is withdrawn');
   });
 
   it('writes to a pipe only at the end, without withdrawn text', () => {

@@ -100,7 +100,7 @@ export class ConversationView implements JobView {
       this.screen.note(this.screen.paint('yellow', `  ! ${oneLine(text)}`));
     },
     JobCancelRequestedEvent: () => {
-      this.remark('asked to stop');
+      this.remark('cancel requested');
     },
     JobFinishedEvent: (event) => {
       this.finish(event);
@@ -148,7 +148,7 @@ export class ConversationView implements JobView {
     for (const call of event.toolCallStates) this.showCall(call, null);
     const rest = this.text.replace(event.content);
     if (rest === null) {
-      if (this.writesText) this.remark('↻ the text above was withdrawn');
+      if (this.writesText) this.remark('↻ the previous text was withdrawn');
       this.write(event.content);
     } else {
       this.write(rest);
@@ -192,5 +192,5 @@ export class ConversationView implements JobView {
 }
 
 function restarted(reason: string): string {
-  return `the round starts again (${oneLine(reason).replaceAll('_', ' ')}): what it had written above is withdrawn`;
+  return `the round restarts (${oneLine(reason).replaceAll('_', ' ')}): its previous text is withdrawn`;
 }

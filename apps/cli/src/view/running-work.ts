@@ -81,7 +81,7 @@ export class RunningWork {
   describe(): string {
     const running = this.calls.size > 0 ? this.calls : this.nodes;
     if (this.calls.size === 0 && this.requests.size > 0) {
-      return `waiting for an answer: ${[...this.requests.values()].join(', ')}`;
+      return `waiting for: ${[...this.requests.values()].join(', ')}`;
     }
     if (running.size === 0) return this.line([this.phase, this.elapsed(this.since), this.tail]);
     const names = [...running.values()].map(({ name }) => name).join(', ');

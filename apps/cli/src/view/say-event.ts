@@ -35,7 +35,8 @@ export const sayEvent: EventTable<string> = {
   JobCancelRequestedEvent: ({ reason, by }) => words(reason, `by ${by}`),
   JobFinishedEvent: ({ status, error, reason, durationMs }) =>
     words(status.toLowerCase(), error?.message ?? reason, formatDuration(durationMs)),
-  JobSnapshotEvent: ({ status, reset }) => words(status.toLowerCase(), reset ? 'in place of what is not kept' : ''),
+  JobSnapshotEvent: ({ status, reset }) =>
+    words(status.toLowerCase(), reset ? 'replaces events that are no longer stored' : ''),
   JobWarningEvent: ({ code, text }) => words(code, text),
   RoundStartedEvent: ({ round, model, nodeId }) => words(`round ${round}`, model, nodeId),
   RoundFinishedEvent: ({ round, finishReason, usage }) =>
@@ -43,7 +44,7 @@ export const sayEvent: EventTable<string> = {
   ModelRetryEvent: ({ reason, delayMs, failures }) =>
     words(reason, `next attempt in ${formatDuration(delayMs)}`, failures === 0 ? '' : `failed ${failures} times`),
   RoundRestartedEvent: ({ round, reason, contentLength }) =>
-    words(`round ${round}`, reason, `the text stands up to ${contentLength}`),
+    words(`round ${round}`, reason, `keeps the first ${contentLength} characters of the text`),
   ToolCallEvent: sayCallEvent,
   ToolCallUpdatedEvent: sayCallEvent,
   ToolProgressEvent: ({ progressOf, progress, total, message }) =>

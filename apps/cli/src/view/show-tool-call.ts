@@ -20,7 +20,7 @@ interface Mark {
 const marks: Partial<Record<ToolCallState['status'], Mark>> = {
   COMPLETED: { sign: '✓', style: 'green' },
   ERROR: { sign: '✗', style: 'red' },
-  TIMED_OUT: { sign: '✗', style: 'red', word: 'out of time' },
+  TIMED_OUT: { sign: '✗', style: 'red', word: 'timed out' },
   SKIPPED: { sign: '–', style: 'yellow', word: 'skipped' },
   DENIED: { sign: '–', style: 'yellow', word: 'denied' },
   CANCELLED: { sign: '–', style: 'yellow', word: 'cancelled' },
