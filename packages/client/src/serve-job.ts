@@ -107,7 +107,7 @@ async function runClaimed(connection: Connection, { call, claim }: Claimed, opti
   const { validateClientTool } = await http.execute(ValidateClientToolDocument, asked, { signal, retry: 'briefly' });
   assertTaken(validateClientTool);
   if (validateClientTool.valid !== true)
-    throw new NightshiftError('The call is not to be run', { code: 'claim_changed' });
+    throw new NightshiftError('The server withdrew the call; do not run it', { code: 'claim_changed' });
   const outcome = await runTool({ call, claim }, options);
   const input = { jobId, callId, claimToken, ...outcome };
   // The tool has run, so the client sends its outcome even after serving has ended, until the server accepts or rejects it.

@@ -67,12 +67,16 @@ export class SocketTransport {
     }
   }
 
-  /** If the server accepted a token before and rejects it now, the token has ended, and the next one may be valid. */
+  /** If the server accepted a token before and rejects it now, the token has expired or was revoked, and the next one may be valid. */
   private explain(thrown: unknown): NightshiftError {
     const error = toSocketError(thrown);
     if (error.code !== 'unauthenticated' || !this.isAcknowledged) return error;
     this.refuseToken();
-    return new NightshiftError('The token has ended', { code: 'token_ended', retryable: true, cause: error });
+    return new NightshiftError('The token has expired or was revoked', {
+      code: 'token_ended',
+      retryable: true,
+      cause: error,
+    });
   }
 
   /** Throws if the runtime has no WebSocket, and the application did not pass `null`. */
@@ -166,7 +170,12 @@ export class Inbox<Entry> {
     if (this.isOver) return;
     this.entries.push(entry);
     if (this.entries.length >= this.capacity)
-      this.finish(new NightshiftError('More came than was read', { code: 'fell_behind', retryable: true }));
+      this.finish(
+        new NightshiftError('The application read events more slowly than they arrived; the buffer is full', {
+          code: 'fell_behind',
+          retryable: true,
+        }),
+      );
     this.wake();
   }
 
