@@ -268,7 +268,7 @@ describe('tool with verify', () => {
       () => Promise.reject(new AppError({ code: 'internal', message: 'secret' })),
       'The tool could not determine the outcome.',
     ],
-    ['does not answer', () => new Promise(() => undefined), 'The tool did not answer in time.'],
+    ['does not answer', () => new Promise(() => undefined), 'The tool did not respond in time.'],
   ])('asks a person when verify %s, and shows that', async (_what, verified, verification) => {
     verify = verified;
     const { jobId, interrupt } = await lostOne(call('book'));

@@ -84,7 +84,7 @@ export class UnknownCalls {
     } catch {
       return {
         outcome: 'unknown',
-        note: signal.aborted ? 'The tool did not answer in time.' : 'The tool could not determine the outcome.',
+        note: signal.aborted ? 'The tool did not respond in time.' : 'The tool could not determine the outcome.',
       };
     }
   }

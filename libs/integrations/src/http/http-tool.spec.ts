@@ -67,7 +67,7 @@ describe('parseHttpTool', () => {
     [header('Host', 'inside'), 'definition.headers.Host: this header is set'],
     [header('Content-Length', '1'), 'definition.headers.Content-Length'],
     [header('Idempotency-Key', '1'), 'definition.headers.Idempotency-Key'],
-    [header('X-A', 'a\r\nX-B: c'), 'definition.headers.0.value: a header holds visible ASCII'],
+    [header('X-A', 'a\r\nX-B: c'), 'definition.headers.0.value: a header can contain only visible ASCII'],
     [header('X A', 'a'), 'definition.headers.0.name'],
     [header('X-A', '{absent}'), 'definition.headers.X-A: {absent}'],
     [header('Authorization', 'Bearer abcdefgh12345678'), 'definition.headers.Authorization: store the secret'],

@@ -19,7 +19,7 @@ const header = z.strictObject({
   value: z
     .string()
     .max(4_000)
-    .regex(/^[\t\x20-\x7e]*$/, 'a header holds visible ASCII characters only'),
+    .regex(/^[\t\x20-\x7e]*$/, 'a header can contain only visible ASCII characters'),
 });
 const headers = z.array(header).max(30).default([]);
 const status = z.int().min(100).max(599);

@@ -14,14 +14,14 @@ export function toolNotFound(): AppError {
 export function toolNameTaken(name: string): AppError {
   return new AppError({
     code: 'conflict',
-    message: `A tool called "${name}" exists already`,
+    message: `A tool named "${name}" already exists. Choose another name.`,
     field: 'definition.name',
   });
 }
 
 /** The limit bounds the time to read all tools of a workspace. */
 export function tooManyTools(limit: number): AppError {
-  return new AppError({ code: 'conflict', message: `A workspace can have ${limit} tools: remove one first` });
+  return new AppError({ code: 'conflict', message: `A workspace can have at most ${limit} tools. Remove one first.` });
 }
 
 /** An entry of the list of hosts is invalid. */

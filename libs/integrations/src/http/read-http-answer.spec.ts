@@ -32,9 +32,9 @@ describe('readHttpAnswer', () => {
     [answer('', { status: 500 }), undefined, 'HTTP 500 Internal Server Error'],
     [answer(`key ${secret} is wrong`, { status: 401 }), '$.a', 'HTTP 401 Unauthorized: key [redacted] is wrong'],
     [answer('', { status: 302 }), undefined, 'HTTP 302 Found: it redirects to nowhere'],
-    [answer('<html>', { type: 'text/html' }), '$.a', 'its answer is not JSON'],
-    [answer('{"a":', { isCut: true }), '$.a', 'its answer is larger than 5 bytes'],
-    [answer('x', { type: 'image/png' }), undefined, 'its answer is not text: (1 bytes of image/png)'],
+    [answer('<html>', { type: 'text/html' }), '$.a', 'its response is not JSON'],
+    [answer('{"a":', { isCut: true }), '$.a', 'its response is larger than 5 bytes'],
+    [answer('x', { type: 'image/png' }), undefined, 'its response is not text: (1 bytes of image/png)'],
   ])('fails with the error text of the remote server: %#', (given, result, message) => {
     expect(() => readHttpAnswer(given, redaction, result)).toThrow(message);
   });

@@ -33,11 +33,12 @@ export function readHttpAnswer(answer: OutboundResponse, redaction: Redaction, r
   const { status, body, isCut } = answer;
   if (status < 200 || status > 299) throw answerRefused(`${statusText(status)}${detail(answer, redaction)}`);
   if (body.length === 0) return statusText(status);
-  if (!isText(answer)) throw answerRefused(`its answer is not text: ${excerptOf(answer, redaction)}`);
+  if (!isText(answer)) throw answerRefused(`its response is not text: ${excerptOf(answer, redaction)}`);
   const text = decodeText(answer);
   if (result === undefined && isCut) return `${redaction.redactCut(text)}\n[cut after ${body.length} bytes]`;
   if (result === undefined) return redaction.redact(text);
-  if (isCut) throw answerRefused(`its answer is larger than ${body.length} bytes, so nothing can be selected from it`);
+  if (isCut)
+    throw answerRefused(`its response is larger than ${body.length} bytes, so nothing can be selected from it`);
   return redaction.redact(selectFrom(text, result));
 }
 
@@ -47,7 +48,7 @@ function selectFrom(text: string, result: string): string {
   try {
     return selectedText(selectJson(path, parseJson(text)));
   } catch {
-    throw answerRefused('its answer is not JSON, or is nested too deep'); // JSON.parse allows deeper nesting than JSON.stringify
+    throw answerRefused('its response is not JSON, or is nested too deep'); // JSON.parse allows deeper nesting than JSON.stringify
   }
 }
 

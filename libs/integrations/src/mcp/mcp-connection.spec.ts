@@ -178,7 +178,7 @@ describe('a connection', () => {
     fails = true;
     await expect(one.connection.call({ definition, arguments: { to: 'a' }, context })).rejects.toMatchObject({
       kind: 'unusable',
-      message: 'The MCP server answered with HTTP status 404.',
+      message: 'The MCP server responded with HTTP status 404.',
     });
   });
 
@@ -264,7 +264,7 @@ describe('a connection', () => {
     const silent = open({ intercept: () => true, timeoutMs: 50 });
     await expect(silent).rejects.toMatchObject({
       name: 'McpFailure',
-      message: 'The MCP server did not answer in time.',
+      message: 'The MCP server did not respond in time.',
     });
   });
 

@@ -29,11 +29,11 @@ export class McpFailure extends Error {
 export const TOOL_CHANGED =
   'The definition of this tool has changed on the MCP server since it was accepted, so it was not called. ' +
   'An admin must review and accept it again.';
-export const TOOL_GONE = 'The MCP server does not offer this tool any more, so it was not called.';
+export const TOOL_GONE = 'The MCP server no longer offers this tool, so it was not called.';
 export const SERVER_OFF = 'The MCP server of this tool was removed or switched off, so it was not called.';
 
-const BROKEN = 'The connection to the MCP server broke off before it answered.';
-const UNREADABLE = 'The MCP server cannot be reached, or what it answers is not MCP.';
+const BROKEN = 'The connection to the MCP server broke off before it responded.';
+const UNREADABLE = 'The MCP server cannot be reached, or its response is not MCP.';
 const MAX_MESSAGE_LENGTH = 500;
 
 /** Converts an error of the client, the guard or the operating system to a failure with a message of this server. */
@@ -62,10 +62,10 @@ function ofGuard(error: OutboundError, chain: readonly unknown[]): McpFailure {
 }
 
 const SENTENCES: Partial<Record<SdkErrorCode, string>> = {
-  [SdkErrorCode.NotConnected]: 'The connection to the MCP server broke off before it was asked.',
-  [SdkErrorCode.RequestTimeout]: 'The MCP server did not answer in time.',
+  [SdkErrorCode.NotConnected]: 'The connection to the MCP server broke off before the request was sent.',
+  [SdkErrorCode.RequestTimeout]: 'The MCP server did not respond in time.',
   [SdkErrorCode.InvalidResult]: 'The response of the MCP server does not follow the protocol.',
-  [SdkErrorCode.UnsupportedResultType]: 'The tool asks for input from a person, which is not supported.',
+  [SdkErrorCode.UnsupportedResultType]: 'The tool requests input from a person, which is not supported.',
 };
 
 function ofClient(error: SdkError): McpFailure {
@@ -80,7 +80,7 @@ const OF_GATEWAYS = new Set([502, 503, 504]);
 function ofStatus(status: number, cause: unknown): McpFailure {
   const hint =
     status === 401 || status === 403 ? ' It requires other credentials: check the headers of the server.' : '';
-  const message = `The MCP server answered with HTTP status ${status}.${hint}`;
+  const message = `The MCP server responded with HTTP status ${status}.${hint}`;
   const kind = OF_GATEWAYS.has(status) ? 'broken_off' : status === 404 ? 'session_lost' : 'unusable';
   return new McpFailure(kind, message, cause);
 }

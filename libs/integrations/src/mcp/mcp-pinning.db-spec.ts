@@ -91,7 +91,7 @@ describe('a definition that changes after it was accepted', () => {
     expect(await given.mcp.offered(given.workspaceId)).toEqual([]);
     expect(await given.mcp.call(given.workspaceId, 'test.one')).toMatchObject({
       status: 'error',
-      modelText: expect.stringContaining('does not offer this tool any more'),
+      modelText: expect.stringContaining('no longer offers this tool'),
     });
     tools = [{ name: 'one', inputSchema: { type: 'object' } }];
     expect(statusesOf(await given.mcp.servers.refresh(given.here.admin, id))).toEqual({ one: 'accepted' });

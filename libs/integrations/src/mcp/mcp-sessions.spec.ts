@@ -205,7 +205,7 @@ describe('a session', () => {
     const session = await fresh();
     const other = await McpTestServer.start({ pages: [[]] });
     await session.close();
-    await expect(use('send', target({ url: other.url }))).rejects.toThrow('does not offer this tool any more');
+    await expect(use('send', target({ url: other.url }))).rejects.toThrow('no longer offers this tool');
     await sessions.close();
     await other.close();
   });

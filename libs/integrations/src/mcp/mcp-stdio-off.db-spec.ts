@@ -28,6 +28,6 @@ describe('MCP servers over stdio without MCP_STDIO', () => {
     );
     expect(await given.mcp.offered(given.workspaceId)).toEqual([]);
     const refreshed = await given.mcp.servers.refresh(given.here.admin, id);
-    expect(refreshed.problem).toContain('switched off here');
+    expect(refreshed.problem).toContain('does not start processes of MCP servers');
   });
 });

@@ -8,7 +8,7 @@ export function mcpInputInvalid(field: string, problem: string): AppError {
 /** Only the operator can allow commands of tenants on this machine. */
 export function mcpStdioDisabled(): AppError {
   const message =
-    'MCP servers that are processes are switched off here. Use one over HTTP, or ask the operator (MCP_STDIO).';
+    'This server does not start processes of MCP servers. Use an MCP server over HTTP, or ask the operator to set MCP_STDIO.';
   return new AppError({ code: 'mcp_stdio_disabled', message, field: 'stdio' });
 }
 
@@ -19,12 +19,19 @@ export function mcpServerNotFound(): AppError {
 
 /** Names are unique in a workspace, because they are the prefix of tool names. */
 export function mcpNameTaken(name: string): AppError {
-  return new AppError({ code: 'conflict', message: `An MCP server called "${name}" exists already`, field: 'name' });
+  return new AppError({
+    code: 'conflict',
+    message: `An MCP server named "${name}" already exists. Choose another name.`,
+    field: 'name',
+  });
 }
 
 /** The limit keeps lists short. */
 export function tooManyMcpServers(limit: number): AppError {
-  return new AppError({ code: 'conflict', message: `A workspace can have ${limit} MCP servers: remove one first` });
+  return new AppError({
+    code: 'conflict',
+    message: `A workspace can have at most ${limit} MCP servers. Remove one first.`,
+  });
 }
 
 /** The MCP server lists no tool with this name. */

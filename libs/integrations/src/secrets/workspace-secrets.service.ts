@@ -145,7 +145,10 @@ function secretNotFound(): AppError {
 
 /** The limit exists so that lists need no pages. */
 function tooManySecrets(limit: number): AppError {
-  return new AppError({ code: 'conflict', message: `A workspace can have ${limit} secrets: remove one first` });
+  return new AppError({
+    code: 'conflict',
+    message: `A workspace can have at most ${limit} secrets. Remove one first.`,
+  });
 }
 
 /** A tool names a secret that the workspace does not have. The model reads the message. */

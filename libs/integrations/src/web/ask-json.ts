@@ -6,11 +6,11 @@ import { type GuardedFetch, type OutboundRequest, parseJson } from '#platform';
  */
 export async function askJson(fetch: GuardedFetch, request: OutboundRequest, who: string): Promise<unknown> {
   const answer = await fetch.request(request);
-  if (answer.status === 429) throw new Error(`${who} takes no more requests for now`);
-  if (answer.status < 200 || answer.status > 299) throw new Error(`${who} answers with HTTP ${answer.status}`);
+  if (answer.status === 429) throw new Error(`the rate limit of ${who} is reached; try again later`);
+  if (answer.status < 200 || answer.status > 299) throw new Error(`${who} responded with HTTP status ${answer.status}`);
   try {
     return parseJson(Buffer.from(answer.body).toString());
   } catch {
-    throw new Error(`${who} does not answer with JSON`);
+    throw new Error(`${who} did not respond with JSON`);
   }
 }

@@ -157,8 +157,8 @@ describe('web_search', () => {
   });
 
   it.each<[number, unknown, string]>([
-    [401, { error: 'tavily-canary is wrong' }, 'the search service answers with HTTP 401'],
-    [429, {}, 'the search service takes no more requests for now'],
+    [401, { error: 'tavily-canary is wrong' }, 'the search service responded with HTTP status 401'],
+    [429, {}, 'the rate limit of the search service is reached; try again later'],
   ])('reports status %i and nothing more', async (status, body, reason) => {
     json(body, status);
     const text = await search({ TAVILY_API_KEY: 'tavily-canary', TAVILY_URL: given.target.url });
