@@ -147,7 +147,7 @@ describe('tool approvals', () => {
       const { jobId, interrupt } = await one();
       await expect(stage.decide(stage.people.member, interrupt, { decision: 'approve' })).rejects.toMatchObject({
         code: 'bad_request',
-        message: expect.stringContaining(`request.argumentsHash as request ${interrupt.id} shows it`),
+        message: expect.stringContaining(`send request.argumentsHash of request ${interrupt.id}`),
       });
       await expect(
         stage.decide(stage.people.member, interrupt, { decision: 'approve', argumentsHash: '0'.repeat(64) }),

@@ -166,7 +166,7 @@ describe('/api/interrupts', () => {
       ],
       [
         ...([here.member, unknown, { decision: 'happened', data: 'sent' }, 400] as const),
-        { code: 'bad_request', field: 'data', issues: ['The fields of this answer are decision, reason, result'] },
+        { code: 'bad_request', field: 'data', issues: ['The allowed fields are decision, reason, result'] },
       ],
       [here.member, id, { action: 'submit', data: 'x', result: 'x' }, 400, { code: 'bad_request', field: 'result' }],
       [here.member, newId(), { action: 'skip' }, 404, { code: 'not_found', error: 'Request not found' }],

@@ -156,7 +156,7 @@ describe('request of a sub-job', () => {
     });
     const argumentsHash = asked?.request['argumentsHash'];
     await expect(stage.answer(asked, { decision: 'approve', argumentsHash, grantMinutes: 5 })).rejects.toMatchObject({
-      message: 'This call cannot be granted for a time',
+      message: 'You cannot give a time-limited approval for this call',
     });
     await stage.answer(asked, { decision: 'approve', argumentsHash });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'sent' });
@@ -235,7 +235,7 @@ describe('workflow called by an agent node', () => {
     expect(offered(prompt)).not.toContain(`"workflow.${name}"`);
     expect(offered(inner)).toContain(`"workflow.${name}"`);
     expect(toolText(inner)).toBe(
-      `Error executing tool "workflow.${name}": This workflow is already running above this call`,
+      `Error executing tool "workflow.${name}": A parent job of this call already runs this workflow. A workflow cannot run within itself.`,
     );
   });
 

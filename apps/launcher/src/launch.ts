@@ -75,7 +75,7 @@ export interface LaunchInput {
 }
 
 const sampleWaits =
-  'The sample job waits for a person, so --once ends without its result. It stays open: start Nightshift without --once, and answer.';
+  'The sample job waits for a person, so --once ends without its result. It stays open: start Nightshift without --once, and decide the request.';
 
 /** Time beyond the job's own time limit, which should end the job first. */
 const SAMPLE_SLACK_MS = 30_000;

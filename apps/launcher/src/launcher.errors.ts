@@ -6,7 +6,7 @@ export function databaseNeeded(role: string): AppError {
     code: 'database_needed',
     message:
       `Role ${role} works with other processes on one Postgres: set DATABASE_URL. ` +
-      'To run everything in one process, with a Postgres of its own, leave --role away.',
+      'To run everything in one process with the included Postgres, omit --role.',
   });
 }
 

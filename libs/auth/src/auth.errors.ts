@@ -145,7 +145,7 @@ export function alreadyMember(): AppError {
 export function scopeExceedsRole(scope: string): AppError {
   return new AppError({
     code: 'scope_exceeds_role',
-    message: `You cannot give the key the scope "${scope}": you do not have it`,
+    message: `You cannot give the key the scope "${scope}", because you do not have it`,
     field: 'scopes',
   });
 }

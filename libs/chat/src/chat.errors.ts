@@ -19,7 +19,11 @@ export const tooManyMessages = (limit: number) =>
 
 /** A job of a single call is not retried; the client can make the call again. */
 export const callNotRetried = () =>
-  new AppError({ code: 'conflict', message: 'A single tool call is not retried: send the call again', field: 'jobId' });
+  new AppError({
+    code: 'conflict',
+    message: 'A job of a single tool call cannot be retried. Send the call again.',
+    field: 'jobId',
+  });
 
 /** The response to the original request delivers the calls of such a job, so a retry would have no response to deliver them. */
 export const handedOverNotRetried = () =>

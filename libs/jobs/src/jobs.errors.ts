@@ -25,7 +25,11 @@ export const threadQueueFull = (jobId: string, max: number) =>
 
 /** A client's message id is unique in its thread. A repeated start is recognized by its idempotency key instead. */
 export const messageIdTaken = () =>
-  new AppError({ code: 'conflict', message: 'This message id is already used in the thread', field: 'messageId' });
+  new AppError({
+    code: 'conflict',
+    message: 'This message id is already used in the thread. Choose another one.',
+    field: 'messageId',
+  });
 
 /** The owner of the jobs that a limit counts. */
 export type LimitScope = 'user' | 'workspace';

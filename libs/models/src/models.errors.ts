@@ -180,10 +180,17 @@ export function providerNotFound(): AppError {
 
 /** The names of a workspace's providers are unique. */
 export function providerNameTaken(name: string): AppError {
-  return new AppError({ code: 'conflict', message: `A provider called "${name}" exists already`, field: 'name' });
+  return new AppError({
+    code: 'conflict',
+    message: `A provider named "${name}" already exists. Choose another name.`,
+    field: 'name',
+  });
 }
 
 /** The limit keeps the list of providers short enough to need no pages. */
 export function tooManyProviders(limit: number): AppError {
-  return new AppError({ code: 'conflict', message: `A workspace can have ${limit} providers: delete one first` });
+  return new AppError({
+    code: 'conflict',
+    message: `A workspace can have at most ${limit} providers. Delete one first.`,
+  });
 }

@@ -29,9 +29,9 @@ export const emptyPrompt = () => new AppError({ code: 'bad_request', message: 'M
 export const chatTooLong = (limit: number) =>
   new AppError({
     code: 'too_large',
-    message: `The chat is longer than ${limit} characters of JSON`,
+    message: `The messages exceed ${limit} characters as JSON. Shorten or remove some.`,
     field: 'messages',
   });
 
 export const tooManySchedules = (limit: number) =>
-  new AppError({ code: 'conflict', message: `A workspace can have ${limit} schedules: remove one first` });
+  new AppError({ code: 'conflict', message: `A workspace can have at most ${limit} schedules. Remove one first.` });

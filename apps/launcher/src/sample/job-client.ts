@@ -132,7 +132,7 @@ export class JobClient {
     const { jobId, userErrors } = (await this.ask(started, { query: START, variables, signal })).startChat;
     const [problem] = userErrors;
     if (problem !== undefined) throw new Error(problem.message);
-    if (jobId == null) throw new Error('The api started no job and did not say why.');
+    if (jobId == null) throw new Error('The API returned no job and no error.');
     return jobId;
   }
 
@@ -187,10 +187,10 @@ export class JobClient {
       signal,
     });
     const reply = z.object({ data: shape.nullish(), errors: failures }).safeParse(await response.json());
-    if (!reply.success) throw new Error(`The api answered ${response.status} in a shape this client does not know.`);
+    if (!reply.success) throw new Error(`The API responded with HTTP status ${response.status} in an unknown format.`);
     const { data, errors = [] } = reply.data;
     if (errors[0] !== undefined) throw new Error(errors[0].message);
-    if (data == null) throw new Error(`The api answered ${response.status} without data.`);
+    if (data == null) throw new Error(`The API responded with HTTP status ${response.status} without data.`);
     return data;
   }
 }
@@ -204,5 +204,5 @@ function toError(cause: unknown): Error {
   const failure = z.object({ message: z.string() }).safeParse(first);
   if (failure.success && failure.data.message !== '') return new Error(failure.data.message, { cause });
   const why = known.success ? ` (${known.data.code} ${known.data.reason})` : '';
-  return new Error(`The connection to the api was closed${why}.`, { cause });
+  return new Error(`The connection to the API was closed${why}.`, { cause });
 }

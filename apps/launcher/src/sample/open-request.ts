@@ -40,7 +40,7 @@ function oneLine(text: string): string {
 }
 
 function howTo({ id, argumentsHash }: OpenRequest, { url, keyFile }: AnswerPlace): string {
-  if (argumentsHash === null) return '    docs/interrupts.md explains how to answer it.';
+  if (argumentsHash === null) return '    docs/interrupts.md explains how to decide it.';
   const body = JSON.stringify({ decision: 'approve', argumentsHash });
   return [
     `    curl -s ${url}/api/interrupts/${id}/decision -H "authorization: Bearer $(cat '${keyFile}')" \\`,

@@ -152,7 +152,7 @@ export class ApprovalDecisions implements DueHandler {
     // A grant covers the requester's own job, not its sub-jobs.
     const isOfSubJob = locked.interrupt.rootJobId !== locked.interrupt.jobId;
     if (isOfSubJob || adminRequired || threadId === null || requester === null || typeof operation !== 'string')
-      throw invalidAnswer('grantMinutes', 'This call cannot be granted for a time');
+      throw invalidAnswer('grantMinutes', 'You cannot give a time-limited approval for this call');
     const agent = typeof request['agent'] === 'string' ? request['agent'] : null;
     await this.grants.create(locked.job.client, {
       workspaceId,

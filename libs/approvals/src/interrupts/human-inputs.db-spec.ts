@@ -123,7 +123,7 @@ describe('a question to a person', () => {
     const { job, answer } = await ask();
     expect(await refusal(answer({ action: 'submit', data: { colour: 'green' } }))).toEqual([
       'invalid_input',
-      'The answer does not fit the form',
+      'The data does not match the form. See issues.',
       { issues: [expect.stringContaining('colour')] },
     ]);
     expect(await refusal(answer({ action: 'submit' }))).toEqual(['bad_request', 'Missing data', {}]);

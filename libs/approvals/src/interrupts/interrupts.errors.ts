@@ -29,7 +29,7 @@ export const invalidEdit = (issues: readonly string[]) =>
 export const invalidInput = (issues: readonly string[]) =>
   new AppError({
     code: 'invalid_input',
-    message: 'The answer does not fit the form',
+    message: 'The data does not match the form. See issues.',
     field: 'data',
     details: { issues },
   });
@@ -41,7 +41,7 @@ export const missingAnswer = (field: string) =>
 export const missingArgumentsHash = (requestId: string) =>
   new AppError({
     code: 'bad_request',
-    message: `Missing argumentsHash: send request.argumentsHash as request ${requestId} shows it. The approval counts for the shown arguments only`,
+    message: `Missing argumentsHash: send request.argumentsHash of request ${requestId}. An approval is valid only for the arguments shown`,
     field: 'argumentsHash',
   });
 
@@ -62,5 +62,5 @@ export const invalidField = (field: string, message: string, takes: readonly str
     code: 'bad_request',
     message,
     field,
-    details: { issues: [`The fields of this answer are ${takes.join(', ')}`] },
+    details: { issues: [`The allowed fields are ${takes.join(', ')}`] },
   });

@@ -18,7 +18,7 @@ export interface FeatureFlag {
   readonly description: string;
   /** Whether it is on for everyone who is not on the deny list. */
   readonly defaultOn: boolean;
-  /** 0 to 100: the share of workspaces or users for whom it is on. */
+  /** 0 to 100: the share of workspaces or users for which it is on. */
   readonly rolloutPercent: number;
   readonly rolloutBy: RolloutUnit;
   /** Ids of workspaces and users. */

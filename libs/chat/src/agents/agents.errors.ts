@@ -19,12 +19,16 @@ export const agentToolUnknown = (field: 'tools' | 'externalTools', name: string)
   });
 
 export const agentNameTaken = (name: string) =>
-  new AppError({ code: 'conflict', message: `An agent called "${name.slice(0, 100)}" exists already`, field: 'name' });
+  new AppError({
+    code: 'conflict',
+    message: `An agent named "${name.slice(0, 100)}" already exists. Choose another name.`,
+    field: 'name',
+  });
 
 export const agentSlugTaken = (slug: string) =>
   new AppError({
     code: 'conflict',
-    message: `Another agent has the slug "${slug}": give this one its own`,
+    message: `Another agent already has the slug "${slug}". Choose another slug.`,
     field: 'slug',
   });
 
@@ -41,12 +45,12 @@ export const agentChanged = (version: number) =>
 export const defaultAgentNeeded = () =>
   new AppError({
     code: 'conflict',
-    message: 'This is the default agent: make another one the default first',
+    message: 'This is the default agent. Make another agent the default first.',
     field: 'id',
   });
 
 export const tooManyAgents = (limit: number) =>
-  new AppError({ code: 'conflict', message: `A workspace can have ${limit} agents: archive one first` });
+  new AppError({ code: 'conflict', message: `A workspace can have at most ${limit} agents. Archive one first.` });
 
 /** `auto` was requested in a workspace without agents. */
 export const noAgents = () =>
@@ -54,4 +58,7 @@ export const noAgents = () =>
 
 /** The version that a job is pinned to does not exist any more: its row was deleted with SQL. */
 export const agentGone = () =>
-  new AppError({ code: 'agent_gone', message: 'The agent of this job does not exist any more.' });
+  new AppError({
+    code: 'agent_gone',
+    message: 'The agent of this job no longer exists. Start a new job with another agent.',
+  });

@@ -23,7 +23,7 @@ export function endedEarly(): ModelError {
 export function stoppedBy(failure: unknown, signal: AbortSignal, open: OpenRound | null): Stopped {
   if (signal.aborted) {
     const cause: unknown = signal.reason;
-    return { type: 'stopped', code: 'aborted', message: 'The job was stopped.', cause, open };
+    return { type: 'stopped', code: 'aborted', message: 'The job or its node was cancelled.', cause, open };
   }
   if (!(failure instanceof AppError)) throw failure;
   return { type: 'stopped', code: failure.code, message: failure.message, cause: failure, open };

@@ -57,7 +57,7 @@ function toClientId(text: string): string {
   if (clientId === '' || clientId.length > longestClientId) {
     throw invalid('clientId', `clientId must have 1 to ${longestClientId} characters`);
   }
-  if (isId(clientId)) throw invalid('clientId', 'clientId must not look like one of our ids (a UUID)');
+  if (isId(clientId)) throw invalid('clientId', 'clientId must not be a UUID, because the ids of the server are UUIDs');
   return clientId;
 }
 
@@ -66,5 +66,9 @@ function invalid(field: string, message: string): AppError {
 }
 
 function clientIdTaken(): AppError {
-  return new AppError({ code: 'conflict', message: 'This clientId is taken', field: 'clientId' });
+  return new AppError({
+    code: 'conflict',
+    message: 'Another thread already uses this clientId. Choose another one.',
+    field: 'clientId',
+  });
 }

@@ -48,7 +48,7 @@ export function portRefused(port: number, allowed: Iterable<number>): OutboundEr
 
 /** The workspace's list of hosts does not contain this host. */
 export function hostRefused(host: string): OutboundError {
-  const message = `The host ${host} is not on the list of allowed hosts of this workspace.`;
+  const message = `The host ${host} is not on the list of allowed hosts of this workspace. An admin can add it.`;
   return new OutboundError({ code: 'outbound_host_refused', message });
 }
 
@@ -91,7 +91,7 @@ export function responseBroken(cause?: unknown): OutboundError {
 
 /** The headers or the body of the response exceed the size limit. */
 export function responseTooLarge(what: 'headers' | 'answer'): OutboundError {
-  const message = `The server's ${what === 'headers' ? 'headers are' : 'answer is'} larger than allowed.`;
+  const message = `The server's ${what === 'headers' ? 'headers are' : 'response is'} larger than allowed.`;
   return new OutboundError({ code: 'outbound_too_large', message });
 }
 

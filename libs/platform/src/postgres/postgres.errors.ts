@@ -23,7 +23,7 @@ export function migrationFailed(name: string, cause: unknown): AppError {
 export function postgresTooOld(found: string, oldest: number): AppError {
   return new AppError({
     code: 'postgres_too_old',
-    message: `The server of DATABASE_URL is Postgres ${found}; Nightshift needs Postgres ${oldest} or newer. Upgrade the server, or leave DATABASE_URL out to use the Postgres that comes with Nightshift.`,
+    message: `The server of DATABASE_URL is Postgres ${found}; Nightshift needs Postgres ${oldest} or newer. Upgrade the server, or unset DATABASE_URL to use the Postgres that comes with Nightshift.`,
     details: { found, oldest },
   });
 }
@@ -32,7 +32,7 @@ export function postgresTooOld(found: string, oldest: number): AppError {
 export function migrationNotAllowed(lacking: readonly string[]): AppError {
   return new AppError({
     code: 'migration_not_allowed',
-    message: `The login of DATABASE_URL cannot prepare this database. It lacks: ${lacking.join('; ')}.`,
+    message: `The login of DATABASE_URL cannot prepare this database. It lacks: ${lacking.join('; ')}. Grant what it lacks, or use another login.`,
     details: { lacking },
   });
 }
@@ -54,7 +54,7 @@ export function embeddedUnavailable(why: string, cause?: unknown): AppError {
   const detail = cause instanceof Error ? `: ${cause.message}` : '';
   return new AppError({
     code: 'embedded_postgres_unavailable',
-    message: `The Postgres that comes with Nightshift did not start: ${why}${detail}. Set DATABASE_URL to use another one.`,
+    message: `The Postgres that comes with Nightshift did not start: ${why}${detail}. Set DATABASE_URL to use another Postgres.`,
     cause,
   });
 }
@@ -82,7 +82,7 @@ export function orphanStays(dataDir: string, pid: number): AppError {
 export function dataDirOfOtherVersion(dataDir: string, found: string, needed: string): AppError {
   return new AppError({
     code: 'data_dir_version',
-    message: `The data in ${dataDir} was written by Postgres ${found}; this build brings Postgres ${needed}. Dump it with the old build, or choose another --data-dir.`,
+    message: `The data in ${dataDir} was written by Postgres ${found}; this build includes Postgres ${needed}. Dump it with the old build, or choose another --data-dir.`,
     details: { dataDir, found, needed },
   });
 }

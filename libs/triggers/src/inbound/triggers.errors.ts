@@ -8,10 +8,10 @@ export const badTrigger = (reason: string) =>
 
 /** Tokens give access to workspace documents only. */
 export const tokenOfOtherDatabase =
-  'issueToken is for the messages, tool calls and jobs of the workspace: set database to its id or name, and collection to one of theirs';
+  'issueToken works only for the messages, tool calls and jobs of the workspace: set database to the id or name of the workspace, and collection to one of these collections';
 
 export const tooManyTriggers = (limit: number) =>
-  new AppError({ code: 'conflict', message: `A workspace can have ${limit} triggers. Delete one first.` });
+  new AppError({ code: 'conflict', message: `A workspace can have at most ${limit} triggers. Delete one first.` });
 
 export const triggerOfFile = () =>
   new AppError({
@@ -26,7 +26,7 @@ export const runNotFound = () => new AppError({ code: 'not_found', message: 'Run
 export const runNotWaiting = () =>
   new AppError({
     code: 'conflict',
-    message: 'The run does not wait for its time any more. If it has started a job, cancel the job.',
+    message: 'The run no longer waits for its start time. If it has started a job, cancel the job.',
   });
 
 export const ownDatabase = () =>

@@ -33,19 +33,20 @@ export const draftChanged = (draftVersion: number) =>
 export const workflowNameTaken = (name: string) =>
   new AppError({
     code: 'conflict',
-    message: `A workflow called "${name.slice(0, 200)}" exists already`,
+    message: `A workflow named "${name.slice(0, 200)}" already exists. Choose another name.`,
     field: 'definition',
   });
 
 export const workflowClientIdTaken = () =>
   new AppError({
     code: 'conflict',
-    message: 'Another workflow has this meta.id already: import it to change that one',
+    message:
+      'Another workflow already has this meta.id. Import the document to change that workflow, or choose another meta.id.',
     field: 'definition',
   });
 
 export const tooManyWorkflows = (limit: number) =>
-  new AppError({ code: 'conflict', message: `A workspace can have ${limit} workflows: delete one first` });
+  new AppError({ code: 'conflict', message: `A workspace can have at most ${limit} workflows. Delete one first.` });
 
 /** The workflow has a draft and no published version. */
 export const workflowNotPublished = () =>

@@ -36,11 +36,18 @@ export const cannotRerun = (problem: string) =>
 
 /** The texts of the earlier nodes exceed the limit of one run. */
 export const tooMuchToTakeOver = (limit: number) =>
-  new AppError({ code: 'too_large', message: `The texts to take over exceed ${limit} chars`, field: 'nodeId' });
+  new AppError({
+    code: 'too_large',
+    message: `The outputs to copy from the ended job exceed ${limit} characters. Start the workflow from the beginning instead.`,
+    field: 'nodeId',
+  });
 
 /** The error that a model reads if its call would run a workflow inside itself. */
 export const workflowWithinItself = () =>
-  new AppError({ code: 'workflow_recursion', message: 'This workflow is already running above this call' });
+  new AppError({
+    code: 'workflow_recursion',
+    message: 'A parent job of this call already runs this workflow. A workflow cannot run within itself.',
+  });
 
 /** A workflow call starts a job, and only a call of a job can wait for it. */
 export const callOutsideJob = () =>

@@ -115,7 +115,7 @@ export class SocketOutlet {
     this.socket.terminate();
     return new AppError({
       code: 'unavailable',
-      message: 'This viewer was too slow, come back with its cursor',
+      message: 'The client did not read the stream in time. Reconnect with the last `seq` that it received.',
       retryable: true,
     });
   }

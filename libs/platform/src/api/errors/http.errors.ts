@@ -33,7 +33,10 @@ export const crossOriginRefused = () => new AppError({ code: 'forbidden', messag
 
 /** The caller lost the right to read during the response. */
 export const accessLost = () =>
-  new AppError({ code: 'forbidden', message: 'The right to read this has ended. Start again' });
+  new AppError({
+    code: 'forbidden',
+    message: 'Your access to this list ended during the request. Send it again with a valid credential.',
+  });
 
 /** This process is shutting down: the client should retry with another one, or later. */
 export const shuttingDown = () =>

@@ -2,7 +2,7 @@ import { AppError } from '../../errors/app-error.js';
 
 const installHint = (major: number) =>
   `Install the package postgresql-client-${major} (Debian and Ubuntu; apt.postgresql.org has every version), postgresql${major} (Red Hat) ` +
-  `or postgresql@${major} (Homebrew), or put the folder of a newer one on the PATH`;
+  `or postgresql@${major} (Homebrew), or add the folder of a newer version to the PATH`;
 
 /** No installed client programs support the server. `found`: the versions that are installed, with their folders. */
 export function pgToolsMissing(server: string, major: number, found: readonly string[]): AppError {
@@ -23,7 +23,7 @@ export function pgToolFailed(tool: string, output: string): AppError {
 export function backupExists(file: string): AppError {
   return new AppError({
     code: 'backup_exists',
-    message: `${file} exists. Choose another name, or move the file away.`,
+    message: `${file} already exists. Choose another name, or move the file.`,
   });
 }
 
@@ -65,7 +65,7 @@ export function databaseNotEmpty(): AppError {
   return new AppError({
     code: 'database_not_empty',
     message:
-      'This database holds an installation. Restore to an empty database or data directory, or add --replace to delete what is there.',
+      'This database contains an installation. Restore to an empty database or data directory, or add --replace to delete the installation.',
   });
 }
 
