@@ -312,7 +312,7 @@ it('The token of a trigger in a file reads the thread of its delivery, until the
 it('A trigger in a file with issueToken needs a collection of the workspace', async () => {
   await ask(CONNECT, {});
   for (const changes of [{ database: 'shop' }, { collection: 'orders' }])
-    await expect(load(definitionOf(changes))).rejects.toThrow(/trigger sends: issueToken is for/);
+    await expect(load(definitionOf(changes))).rejects.toThrow(/trigger sends: issueToken works only for/);
   await load();
 });
 

@@ -107,11 +107,11 @@ describe('trigger files', () => {
       });
     await admin.query(CONNECT, { name });
     await tokens(name);
-    await expect(loader().load()).rejects.toThrow('issueToken is for');
+    await expect(loader().load()).rejects.toThrow('issueToken works only for');
     await expect(loader().onApplicationBootstrap()).resolves.toBeUndefined();
     loader().onApplicationShutdown();
     await tokens(people.owner.principal.workspaceId);
-    await expect(loader().onApplicationBootstrap()).rejects.toThrow('issueToken is for');
+    await expect(loader().onApplicationBootstrap()).rejects.toThrow('issueToken works only for');
   });
 
   it('fail to load with a URL that the guard refuses', async () => {

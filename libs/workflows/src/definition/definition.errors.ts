@@ -7,6 +7,6 @@ export function notRunnable(problem: string): AppError {
 
 /** What a template would become is more than anything could read. Its message reads as a `VALIDATION` failure: no retry helps. */
 export function filledTooLong(max: number): AppError {
-  const message = `The template is invalid: with its values inserted, it exceeds ${max} characters`;
+  const message = `The template is invalid: with its values inserted, it is longer than ${max} characters`;
   return new AppError({ code: 'too_large', message });
 }
