@@ -1,6 +1,8 @@
+import { setImmediate } from 'node:timers/promises';
+
 import { expect, it } from '@jest/globals';
 
-import { systemClock } from '#platform';
+import { ManualClock, systemClock } from '#platform';
 
 import { ModelCall } from './model-call.js';
 
@@ -92,4 +94,28 @@ it('reports each piece of the arguments of a tool call as data, and no keep-aliv
   call.release();
   expect(parts?.map(({ type }) => type)).toEqual(['tool-calls', 'finish']);
   expect(data).toBe(3);
+});
+
+it('ends a stream whose bytes complete no line for the idle timeout, but not one with comments', async () => {
+  const clock = new ManualClock();
+  const call = new ModelCall({
+    ...{ clock, signal: new AbortController().signal, apiKey: null },
+    ...{ firstByteTimeoutMs: 60_000, idleTimeoutMs: 1_000, newCallId: () => 'call_1', promptLength: 0 },
+    limits: { maxLineBytes: 1_000_000, maxStreamBytes: 10_000_000, maxArgumentsLength: 1_000, maxToolCalls: 1 },
+  });
+  const connection = new Connection(call, []);
+  call.onRequestStart(connection);
+  call.onResponseStart(connection, 200, { 'content-type': 'text/event-stream' });
+  const arrives = async (text: string) => {
+    call.onResponseData(connection, Buffer.from(text));
+    await setImmediate();
+    clock.advance(600);
+    await setImmediate();
+  };
+  const parts = call.next().catch((error: unknown) => error);
+  for (let i = 0; i < 4; i++) await arrives(': still working\n\n');
+  expect(connection.aborted).toBe(false);
+  for (const byte of 'data') await arrives(byte);
+  expect(connection.aborted).toBe(true);
+  expect(await parts).toMatchObject({ code: 'model_timeout' });
 });

@@ -67,7 +67,7 @@ export class ModelCall implements Dispatcher.DispatchHandler {
   private failure: Error | undefined;
   private wake: (() => void) | undefined;
   private timer: Timer | undefined;
-  /** When the consumer began to wait, or when the last bytes arrived that do not wake it. Monotonic ms. */
+  /** When the consumer began to wait, or when the last line of a stream or the last bytes of a document arrived. Monotonic ms. */
   private quietSince = 0;
 
   constructor(private readonly options: ModelCallOptions) {
@@ -83,10 +83,13 @@ export class ModelCall implements Dispatcher.DispatchHandler {
    * Returns the next parts, at least one; undefined after the last. Throws the cause if the attempt failed: a `ModelError`, or the signal's reason.
    */
   async next(): Promise<readonly ModelPart[] | undefined> {
+    let completed: number | undefined;
     for (;;) {
       const parts = this.read();
       if (parts === undefined || parts.length > 0) return parts;
-      this.quietSince = this.options.clock.monotonic();
+      // Bytes that complete no line are no progress: a line could arrive for hours.
+      if (completed !== this.decoder.completed) this.quietSince = this.options.clock.monotonic();
+      completed = this.decoder.completed;
       await new Promise<void>((resolve) => {
         this.wake = resolve;
       });

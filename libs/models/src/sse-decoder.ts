@@ -26,6 +26,8 @@ export class SseLineTooLong extends Error {}
  * Bytes are decoded only up to the last line end, so no character is split, and all lines of a read are decoded together.
  */
 export class SseDecoder {
+  /** The number of reads so far that completed a line. */
+  completed = 0;
   private rest: Buffer[] = [];
   private restLength = 0;
   private skipLineFeed = false;
@@ -45,6 +47,7 @@ export class SseDecoder {
       this.keep(bytes);
       return;
     }
+    this.completed += 1;
     const whole =
       this.restLength === 0 ? bytes.subarray(0, cut) : Buffer.concat([...this.rest, bytes.subarray(0, cut)]);
     this.rest = [];
