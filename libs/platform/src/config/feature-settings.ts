@@ -155,7 +155,10 @@ export const modelRequestSettings = {
     'First pause of a provider after failures; it doubles up to a minute while the provider stays down.',
   ),
   MODEL_FIRST_BYTE_TIMEOUT_MS: ms([60_000], 'Longest wait for the first byte of a model response.'),
-  MODEL_IDLE_TIMEOUT_MS: ms([30_000], 'Longest pause between two bytes of a model response.'),
+  MODEL_IDLE_TIMEOUT_MS: ms(
+    [30_000],
+    'Longest pause between two lines of a streamed model response, or two reads of another response.',
+  ),
 };
 
 const types =
