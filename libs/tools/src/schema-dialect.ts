@@ -60,7 +60,11 @@ function withLinearUniqueItems(ajv: Ajv | Ajv2020): Ajv | Ajv2020 {
     type: 'array',
     schemaType: 'boolean',
     error: { message: 'must NOT have duplicate items' },
-    validate: (isWanted: boolean, items: readonly unknown[]) =>
-      !isWanted || new Set(items.map(canonicalJson)).size === items.length,
+    validate: (isWanted: boolean, items: readonly unknown[]) => !isWanted || areUnique(items),
   });
+}
+
+function areUnique(items: readonly unknown[]): boolean {
+  const texts = new Set<string>();
+  return items.every((item) => texts.size !== texts.add(canonicalJson(item)).size);
 }
