@@ -72,7 +72,7 @@ export class WorkflowHandler implements JobHandler {
     const { toolPins, toolApproval, callerPolicies = [], providerDown } = input;
     const agents = await this.plans.agentsOf(run, input);
     const acting = Object.fromEntries(agents);
-    const terms = {
+    const options = {
       ...{ toolPins, agents: acting, callerPolicies },
       ...defined({ toolApproval, providerDown }),
     };
@@ -81,7 +81,7 @@ export class WorkflowHandler implements JobHandler {
     this.enteredAt.set(run, enteredAt);
     const [stored, conversations] = await Promise.all([
       isFirstLook ? { nodeRuns: [], questions: [], published: [] } : this.stored.load(run.job),
-      this.conversations.open(run, { ...terms, ...this.clientOf(run) }),
+      this.conversations.open(run, { ...options, ...this.clientOf(run) }),
     ]);
     const questions = new NodeQuestions(run);
     questions.load(stored.questions);
@@ -102,13 +102,15 @@ export class WorkflowHandler implements JobHandler {
       await refresh();
       return this.stored.answersTo(run.job, awaited);
     };
-    const rest = await new WorkflowRunner({ engine, context, plan, budget, pauseMs, answersTo }).drive();
-    if (rest.type !== 'ended') {
-      return rest.type === 'released' ? { status: 'released' } : { status: 'waiting', interruptIds: rest.interruptIds };
+    const outcome = await new WorkflowRunner({ engine, context, plan, budget, pauseMs, answersTo }).drive();
+    if (outcome.type !== 'ended') {
+      return outcome.type === 'released'
+        ? { status: 'released' }
+        : { status: 'waiting', interruptIds: outcome.interruptIds };
     }
     // Includes requests of nodes that were cancelled just before a crash.
-    if (!rest.result.success || rest.gaveUp || !isFirstLook) await conversations.closeAll();
-    return this.end(context, rest.result);
+    if (!outcome.result.success || outcome.gaveUp || !isFirstLook) await conversations.closeAll();
+    return this.end(context, outcome.result);
   }
 
   private async end(context: LeaseContext, result: RunResult): Promise<JobOutcome> {
