@@ -90,7 +90,7 @@ class BudgetWatch {
 }
 
 /** How a lease's work on a workflow ended. */
-export type RunnerRest =
+export type RunnerOutcome =
   /** `gaveUp`: nodes with open requests were abandoned meanwhile. */
   | { readonly type: 'ended'; readonly result: RunResult; readonly gaveUp: boolean }
   | { readonly type: 'waiting'; readonly interruptIds: readonly string[] }
@@ -101,7 +101,7 @@ export type RunnerRest =
 const turnsAtOnce = 100;
 
 /** The parts of one lease's run of a workflow. */
-export interface RunnerParts {
+export interface RunnerDependencies {
   readonly engine: WorkflowRun;
   readonly context: LeaseContext;
   readonly plan: RunPlan;
@@ -128,8 +128,8 @@ export class WorkflowRunner {
   /** Pure nodes since the last one with an effect outside. */
   private turns = 0;
 
-  constructor(private readonly parts: RunnerParts) {
-    const { plan, context, budget, pauseMs, engine, answersTo } = parts;
+  constructor(private readonly dependencies: RunnerDependencies) {
+    const { plan, context, budget, pauseMs, engine, answersTo } = dependencies;
     const wake = () => this.wake?.();
     this.limits = new BudgetWatch(budget, context.run, { workflowName: plan.graph.name, pauseMs, wake });
     const nodes = new PlanNodes(plan);
@@ -144,8 +144,8 @@ export class WorkflowRunner {
     });
   }
 
-  async drive(): Promise<RunnerRest> {
-    const { engine, context } = this.parts;
+  async drive(): Promise<RunnerOutcome> {
+    const { engine, context } = this.dependencies;
     const { signal } = context.run;
     signal.addEventListener('abort', this.onAbort);
     context.run.onAnswered = () => {
@@ -153,9 +153,9 @@ export class WorkflowRunner {
     };
     try {
       this.watchBudget();
-      this.obey(engine.start());
+      this.execute(engine.start());
       if (signal.aborted) this.onAbort();
-      return await this.reachRest();
+      return await this.runUntilIdle();
     } finally {
       this.limits.stop();
       signal.removeEventListener('abort', this.onAbort);
@@ -164,11 +164,11 @@ export class WorkflowRunner {
     }
   }
 
-  private async reachRest(): Promise<RunnerRest> {
-    const { engine, context } = this.parts;
+  private async runUntilIdle(): Promise<RunnerOutcome> {
+    const { engine, context } = this.dependencies;
     for (;;) {
       this.watchBudget(); // stored before anything that depends on it
-      for (const event of this.events.splice(0)) this.obey(engine.handle(event));
+      for (const event of this.events.splice(0)) this.execute(engine.handle(event));
       if (this.result !== undefined) return { type: 'ended', result: this.result, gaveUp: this.pool.gaveUp };
       this.pool.lookIfMissed();
       if (this.pool.isIdle && this.events.length === 0) {
@@ -182,11 +182,11 @@ export class WorkflowRunner {
     }
   }
 
-  private obey(commands: readonly RunCommand[]): void {
-    for (const command of commands) this.obeyOne(command);
+  private execute(commands: readonly RunCommand[]): void {
+    for (const command of commands) this.executeOne(command);
   }
 
-  private obeyOne(command: RunCommand): void {
+  private executeOne(command: RunCommand): void {
     switch (command.type) {
       case 'run':
         this.begin(command.run, command.isNew);
@@ -227,14 +227,14 @@ export class WorkflowRunner {
 
   /** False: the lease is being released. */
   private mayBegin(): boolean {
-    const { run } = this.parts.context;
+    const { run } = this.dependencies.context;
     this.isReleased ||= run.draining || run.signal.aborted;
     return !this.isReleased;
   }
 
   /** Returns false if the node must be executed like any other. */
   private executeNow(row: NodeRunRow): boolean {
-    const event = this.work.executeNow(this.pool.assignmentOf(row, this.parts.context.run.signal));
+    const event = this.work.executeNow(this.pool.assignmentOf(row, this.dependencies.context.run.signal));
     if (event !== null) this.events.push(event);
     return event !== null;
   }
@@ -249,7 +249,7 @@ export class WorkflowRunner {
   }
 
   private readonly onAbort = (): void => {
-    const reason: unknown = this.parts.context.run.signal.reason;
+    const reason: unknown = this.dependencies.context.run.signal.reason;
     this.pool.abort(reason);
     if (endsJob(reason)) this.events.push({ type: 'cancelled' });
     else this.isReleased = true;
@@ -257,7 +257,7 @@ export class WorkflowRunner {
   };
 
   private watchBudget(): void {
-    if (this.limits.look()) this.obey(this.parts.engine.handle({ type: 'exhausted' }));
+    if (this.limits.look()) this.execute(this.dependencies.engine.handle({ type: 'exhausted' }));
   }
 
   /** The ids that the run waits for; null: the run has ended. Called only if no node is executed, because such a node may be the last. */
