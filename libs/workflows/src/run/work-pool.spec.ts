@@ -35,7 +35,7 @@ async function scene(waits: Readonly<Record<string, Omit<Waiting, 'type'>>>) {
       asked.push(awaited);
       return Promise.resolve(answers);
     },
-    tell: (event) => events.push(event),
+    publish: (event) => events.push(event),
     ...{ wake: () => undefined, release: () => undefined },
   });
   const assign = (nodeId: string) => {

@@ -31,7 +31,7 @@ export interface PoolParts {
   /** Reads which of these answers have arrived. */
   readonly answersTo: (awaited: Awaited) => Promise<Answers>;
   /** A node run has an event. */
-  readonly tell: (event: RunEvent) => void;
+  readonly publish: (event: RunEvent) => void;
   /** Some work has ended or restarted. */
   readonly wake: () => void;
   /** The lease has ended, so the run must stop. */
@@ -144,7 +144,7 @@ export class WorkPool {
     this.works.delete(row.ordinal);
     if (!signal.aborted) {
       if (waits !== undefined) this.waiting.set(row.ordinal, { key: row, waits });
-      this.parts.tell(event);
+      this.parts.publish(event);
       // The work may have read before the answer arrived.
       if (waits !== undefined && work?.answers !== this.answers) void this.lookAgain();
     }
@@ -153,7 +153,7 @@ export class WorkPool {
 
   /** The errors that stop the whole run: the end of the lease, and a call whose policy fails its job. */
   private fail(thrown: unknown): void {
-    const { tell, release } = this.parts;
+    const { publish: tell, release } = this.parts;
     if (thrown instanceof ConversationFailed && thrown.endsJob) {
       tell({ type: 'stopped', code: thrown.code, message: thrown.message });
     } else release();
@@ -169,9 +169,9 @@ export class WorkPool {
     const answers = await this.readAnswers();
     if (answers === null) return;
     this.parts.context.questions.load(answers.questions);
-    const come = new Set([...answers.requests, ...answers.calls]);
+    const arrived = new Set([...answers.requests, ...answers.calls]);
     for (const { key, waits } of this.waiting.values())
-      if (thingsOf(waits).some((awaited) => come.has(awaited))) this.parts.tell({ type: 'resumed', key });
+      if (thingsOf(waits).some((awaited) => arrived.has(awaited))) this.parts.publish({ type: 'resumed', key });
     this.parts.wake();
   }
 

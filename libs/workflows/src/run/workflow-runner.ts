@@ -137,7 +137,7 @@ export class WorkflowRunner {
     this.writer = new NodeRunWriter(context);
     this.pool = new WorkPool({
       ...{ context, nodes, answersTo, wake, viewOf: (row) => engine.viewOf(row) },
-      tell: (event) => this.events.push(event),
+      publish: (event) => this.events.push(event),
       release: () => {
         this.isReleased = true;
       },
