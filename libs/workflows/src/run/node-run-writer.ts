@@ -30,8 +30,8 @@ export class NodeRunWriter {
     const isOver = isFinished(row.status);
     if (isOver) crashpoint('before-node-end');
     const isReused = row.extra.isReused === true;
-    const isNews = facts.begin(row.ordinal) && row.status !== 'skipped' && !isReused;
-    if (isNews) run.append({ events: [nodeStarted(jobId, row)] });
+    const isNewlyStarted = facts.begin(row.ordinal) && row.status !== 'skipped' && !isReused;
+    if (isNewlyStarted) run.append({ events: [nodeStarted(jobId, row)] });
     if (isOver) facts.end(row.ordinal);
     this.append(row);
     // In the same commit as the row: without the row, a later worker runs the hooks again.
