@@ -170,7 +170,7 @@ describe('start_job in a chat', () => {
     stage.script(task, { body: [gate, ...replyText('Done.').body] });
     const { jobId, threadId } = await chat(line);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'It is under way.' });
-    const [below] = await stage.below(jobId, 1, 'running');
+    const [below] = await stage.children(jobId, 1, 'running');
     const handle = handleOf(resultsOf(line)[0]);
     expect(handle).toEqual({
       job_id: below?.id,
@@ -224,7 +224,7 @@ describe('start_job in a chat', () => {
     stage.script(task, replyText('Done.'));
     const { jobId, threadId } = await chat(line);
     await stage.ended(jobId);
-    const [below] = await stage.below(jobId, 1, 'completed');
+    const [below] = await stage.children(jobId, 1, 'completed');
     const both = () =>
       toolCallReply([call('get_jobs', {}, 'call_a'), call('job_result', { job_id: below?.id }, 'call_b')]);
     // The thread's first line is what the script goes by.
@@ -261,7 +261,7 @@ describe('start_job in a chat', () => {
     expect(workspace).toContain('start_job');
     expect(workspace).toContain('workspace');
     expect(prompt).toContain('prompt');
-    expect(await stage.below(jobId, 0)).toEqual([]);
+    expect(await stage.children(jobId, 0)).toEqual([]);
   });
 
   it('starts a job with a model that the workspace allows by name', async () => {
@@ -276,7 +276,7 @@ describe('start_job in a chat', () => {
     stage.script(task, replyText('Small.'));
     const { jobId } = await chat(line);
     await stage.ended(jobId);
-    await stage.below(jobId, 1, 'completed');
+    await stage.children(jobId, 1, 'completed');
     expect(stage.requests(task)[0]?.json['model']).toBe('small/one');
     await direct([]);
     stage.engine.platform.bus.publish('access-changed', { workspaceId: workspaceOf() });
@@ -289,7 +289,7 @@ describe('start_job in a chat', () => {
     stage.script(task, replyText('fine'));
     const { jobId } = await chat(line, ['start_job', 'send', 'look_up']);
     await stage.ended(jobId);
-    const [below] = await stage.below(jobId, 1, 'completed');
+    const [below] = await stage.children(jobId, 1, 'completed');
     expect(handleOf(resultsOf(line)[0])).toMatchObject({ job_id: below?.id, tools: ['start_job', 'look_up'] });
     await stage.policy({});
   });
@@ -309,7 +309,7 @@ describe('start_job in a chat', () => {
       messages: [{ role: 'user', content: line }],
     });
     await stage.ended(jobId);
-    const [below] = await stage.below(jobId, 1, 'waiting');
+    const [below] = await stage.children(jobId, 1, 'waiting');
     const [asked] = await stage.waits(below?.id ?? '');
     expect(asked).toMatchObject({ kind: 'tool_approval', tool: 'send', rootJobId: jobId });
     await stage.stop(below?.id ?? '');
@@ -325,7 +325,7 @@ describe('start_job in a chat', () => {
     stage.script(second, starting('no further'), replyText('the last'));
     const { jobId } = await chat(line);
     await stage.ended(jobId);
-    const below = await stage.below(jobId, 3, 'completed');
+    const below = await stage.children(jobId, 3, 'completed');
     expect(resultsOf(line).at(-1)).toBe(
       'Error executing tool "start_job": A job can start at most 3 jobs; this job has reached the limit',
     );
@@ -347,12 +347,12 @@ describe('start_job in a chat', () => {
     stage.script(task, { body: [createGate()] });
     const { jobId } = await chat(line);
     await eventually('it is asked', () => stage.requests(task)[0]);
-    const [below] = await stage.below(jobId, 1, 'running');
-    return { jobId, line, belowId: below?.id ?? '' };
+    const [below] = await stage.children(jobId, 1, 'running');
+    return { jobId, line, childId: below?.id ?? '' };
   };
 
   it('cancels the started jobs with the chat, also after it has ended', async () => {
-    const { jobId, belowId } = await hanging(replyText('ok'));
+    const { jobId, childId: belowId } = await hanging(replyText('ok'));
     await stage.ended(jobId);
     const stopped = await stage.engine.app.get(JobStopper).stopTree(scopeOf(stage.people.member), jobId);
     expect(stopped).toEqual({ state: 'already_terminal', stoppedSubJobs: 1 });
@@ -361,7 +361,7 @@ describe('start_job in a chat', () => {
   });
 
   it('cancels the chat and its started jobs although the process that cancelled it was lost', async () => {
-    const { jobId, line, belowId } = await hanging({ body: [createGate()] });
+    const { jobId, line, childId: belowId } = await hanging({ body: [createGate()] });
     await eventually('it continues', () => stage.requests(line)[1]);
     await stage.sweep();
     expect(await stage.line(belowId)).toMatchObject({ status: 'running' });
@@ -381,7 +381,7 @@ describe('start_job in a chat', () => {
     stage.script(task, ...looks, replyText('That is all.'));
     const { jobId } = await chat(line, ['start_job', 'look_up']);
     await stage.ended(jobId);
-    await stage.below(jobId, 1, 'completed');
+    await stage.children(jobId, 1, 'completed');
     expect(stage.requests(task).map(({ json }) => json['tools'] !== undefined)).toEqual([
       ...looks.map(() => true),
       false,

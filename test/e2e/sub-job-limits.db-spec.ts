@@ -58,8 +58,8 @@ describe('sub-jobs', () => {
     stage.script(line, toolCallReply([call(`workflow.${outer}`, 'x')]));
     stage.script(prompt, toolCallReply([call(`workflow.${inner}`, 'y')]));
     const root = await chat(stage, line, `workflow.${outer}`);
-    const [middle] = await stage.below(root, 1, 'waiting');
-    const [leaf] = await stage.below(middle?.id ?? '', 1, 'waiting');
+    const [middle] = await stage.children(root, 1, 'waiting');
+    const [leaf] = await stage.children(middle?.id ?? '', 1, 'waiting');
     // Of one that runs its worker stops what is below as well.
     const ids = [root, middle?.id ?? '', leaf?.id ?? ''] as const;
     await eventually('all wait', async () =>
@@ -89,7 +89,7 @@ describe('sub-jobs', () => {
   it('count for a cancel also if a worker cancels them first', async () => {
     const { ids } = await threeDeep();
     const cancels = stage.engine.app.get(CancelRepository);
-    const read = cancels.openBelow.bind(cancels);
+    const read = cancels.openDescendants.bind(cancels);
     const { workspaceId } = scopeOf(stage.people.member);
     let isFirst = true;
     const spy = jest.spyOn(cancels, 'openBelow').mockImplementation(async (job) => {
@@ -156,7 +156,7 @@ describe('sub-jobs', () => {
     const calls = ['a', 'b', 'c', 'd'].map((input) => call(`workflow.${name}`, input));
     stage.script(line, toolCallReply(calls), toolCallReply([call(`workflow.${name}`, 'e')]), replyText('enough'));
     const jobId = await chat(stage, line, `workflow.${name}`);
-    const below = await stage.below(jobId, 3, 'waiting');
+    const below = await stage.children(jobId, 3, 'waiting');
     for (const { id } of below) await stage.answer((await stage.waits(id))[0], { action: 'approve' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'enough' });
     const refused = `Error executing tool "workflow.${name}": A job can start at most 3 jobs; this job has reached the limit`;
@@ -227,12 +227,12 @@ describe('sub-job with lost hints', () => {
     armCrashPoint(Config.from({ NODE_ENV: 'test', CRASH_POINT: 'before-sub-job:throw' }));
     const jobId = await chat(stage, line, `workflow.${name}`);
     await stage.waits(jobId);
-    expect(await stage.below(jobId, 0)).toEqual([]);
+    expect(await stage.children(jobId, 0)).toEqual([]);
     await Promise.all([stage.sweep(), stage.sweep(), stage.sweep()]);
-    await stage.below(jobId, 1, 'completed');
+    await stage.children(jobId, 1, 'completed');
     await Promise.all([stage.sweep(), stage.sweep(), stage.sweep()]);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'found' });
-    expect(await stage.below(jobId, 1)).toHaveLength(1);
+    expect(await stage.children(jobId, 1)).toHaveLength(1);
     expect(toolTexts(stage, line)).toEqual(['x']);
   });
 
@@ -248,7 +248,7 @@ describe('sub-job with lost hints', () => {
       await stage.sweep();
     });
     await stage.sweep();
-    await stage.below(jobId, 1, 'completed');
+    await stage.children(jobId, 1, 'completed');
     await stage.sweep();
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'in the end' });
     expect(toolTexts(stage, line)).toEqual(['x']);
@@ -259,7 +259,7 @@ describe('sub-job with lost hints', () => {
     await stage.offer(name, transform, ['start -> t']);
     stage.script(line, toolCallReply([call(`workflow.${name}`, 'x')]), replyText('at last'));
     const jobId = await chat(stage, line, `workflow.${name}`);
-    await stage.below(jobId, 1, 'completed');
+    await stage.children(jobId, 1, 'completed');
     expect(await stage.waits(jobId)).toEqual([]);
     await Promise.all([stage.sweep(), stage.sweep()]);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'at last' });
@@ -282,7 +282,7 @@ describe('sub-job with lost hints', () => {
       await stage.offer(name, untilAsked, ['start -> q']);
       stage.script(line, toolCallReply([call(`workflow.${name}`, 'x')]), ...replies.map(replyText));
       const root = await chat(stage, line, `workflow.${name}`);
-      const [below] = await stage.below(root, 1, 'waiting');
+      const [below] = await stage.children(root, 1, 'waiting');
       await eventually('the chat waits', async () =>
         (await stage.line(root)).status === 'waiting' ? true : undefined,
       );
@@ -306,14 +306,14 @@ describe('sub-job with lost hints', () => {
       await stage.rows('UPDATE pgboss.job SET start_after = created_on WHERE name = $1', ['sub-job.due']);
       await stage.engine.app.get(SubJobs).start();
       expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'found' });
-      expect(await stage.below(jobId, 1, 'completed')).toHaveLength(1);
+      expect(await stage.children(jobId, 1, 'completed')).toHaveLength(1);
     });
 
     it('returns its result by the message of the transaction that ends it', async () => {
       const { root, below } = await waitingBelow('answered');
       await stage.rows(`DELETE FROM pgboss.job WHERE name = 'sub-job.due'`);
       await stage.answer((await stage.waits(below))[0], { action: 'approve' });
-      await stage.below(root, 1, 'completed');
+      await stage.children(root, 1, 'completed');
       expect(await messages(root)).toMatchObject([{ state: 'created' }]);
       await stage.engine.app.get(SubJobs).start();
       expect(await stage.ended(root)).toMatchObject({ status: 'completed', content: 'answered' });
@@ -339,7 +339,7 @@ describe('sub-job with lost hints', () => {
       expect(await messages(root)).toMatchObject([{ state: 'created' }]);
       expect((await stage.line(below)).status).toBe('waiting');
       await stage.engine.app.get(SubJobs).start();
-      await stage.below(root, 1, 'cancelled');
+      await stage.children(root, 1, 'cancelled');
     });
   });
 });

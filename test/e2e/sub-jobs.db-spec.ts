@@ -61,7 +61,7 @@ describe('workflow called by a chat', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'So be it.' });
     expect(toolText(line)).toBe('HI THERE');
     expect(JSON.stringify(stage.asked(prompt))).toContain('hi there');
-    const [below] = await stage.below(jobId, 1);
+    const [below] = await stage.children(jobId, 1);
     expect(below).toMatchObject({ status: 'completed', depth: 1, parent: jobId, root: jobId });
     const [row] = await stage.rows(
       `SELECT c.status, c.executor, c.effect, j.parent_call_id = c.id AS linked, j.created_by = p.created_by AS own, j.thread_id
@@ -106,7 +106,7 @@ describe('workflow called by a chat', () => {
     await stage.offer(asks, { q: { type: 'approval', prompt: 'Really?' } }, ['start -> q']);
     stage.script(again, calling(`workflow.${asks}`), replyText('never mind'));
     const other = await chat(again, `workflow.${asks}`);
-    const [below] = await stage.below(other, 1, 'waiting');
+    const [below] = await stage.children(other, 1, 'waiting');
     expect(await stage.stop(below?.id ?? '')).toBe('aborted');
     expect(await stage.ended(other)).toMatchObject({ status: 'completed', content: 'never mind' });
     expect(toolText(again)).toBe(`Error executing tool "workflow.${asks}": its job was cancelled`);
@@ -120,7 +120,7 @@ describe('workflow called by a chat', () => {
     stage.script(line, calling(`workflow.${name}`), replyText('done'));
     const jobId = await chat(line, `workflow.${name}`);
     const [asked] = await stage.waits(jobId);
-    await stage.below(jobId, 0);
+    await stage.children(jobId, 0);
     const argumentsHash = asked?.request['argumentsHash'];
     await stage.answer(asked, { decision: 'approve', argumentsHash, arguments: { input: 'as edited' } });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
@@ -141,7 +141,7 @@ describe('request of a sub-job', () => {
       // The request's own rules hold below it as well.
       toolApproval,
     });
-    const [below] = await stage.below(jobId, 1, 'waiting');
+    const [below] = await stage.children(jobId, 1, 'waiting');
     const { member } = stage.people;
     const inbox = await stage.engine.app
       .get(InterruptsRepository)
@@ -193,8 +193,8 @@ describe('approval rules of an agent', () => {
       messages: [{ role: 'user', content: line }],
       agent: { type: 'agent', ref: who },
     });
-    const [middle] = await stage.below(jobId, 1, 'waiting');
-    const [leaf] = await stage.below(middle?.id ?? '', 1);
+    const [middle] = await stage.children(jobId, 1, 'waiting');
+    const [leaf] = await stage.children(middle?.id ?? '', 1);
     await approved(leaf?.id ?? '');
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'all done' });
   });
@@ -205,7 +205,7 @@ describe('approval rules of an agent', () => {
     await careful(who, `workflow.${inner}`);
     stage.script(prompt, calling(`workflow.${inner}`), replyText('all done'));
     const jobId = await stage.run({ a: agent(prompt, { agent: who }) }, ['start -> a']);
-    const [below] = await stage.below(jobId, 1);
+    const [below] = await stage.children(jobId, 1);
     await approved(below?.id ?? '');
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'all done' });
   });
@@ -220,7 +220,7 @@ describe('workflow called by an agent node', () => {
     const jobId = await stage.run({ a: agent(outer, { tools: [`workflow.${name}`] }) }, ['start -> a']);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'as returned' });
     expect(toolText(outer)).toBe('forty-two');
-    expect(await stage.below(jobId, 1, 'completed')).toMatchObject([{ depth: 1, root: jobId }]);
+    expect(await stage.children(jobId, 1, 'completed')).toMatchObject([{ depth: 1, root: jobId }]);
   });
 
   it('cannot call itself', async () => {
@@ -250,10 +250,10 @@ describe('workflow called by an agent node', () => {
       b: agent(failing, { ...first, errorHandling: { mode: 'stop', retry: { maxRetries: 0 } } }),
     };
     const jobId = await stage.run(nodes, ['start -> a', 'start -> b']);
-    await stage.below(jobId, 1, 'waiting');
+    await stage.children(jobId, 1, 'waiting');
     await stage.answer((await stage.waitsAt(jobId)).get('b'), { action: 'approve' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed' });
-    expect(await stage.below(jobId, 1, 'cancelled')).toMatchObject([{ reason: 'parent_stopped' }]);
+    expect(await stage.children(jobId, 1, 'cancelled')).toMatchObject([{ reason: 'parent_stopped' }]);
     expect(await stage.rows('SELECT status FROM tool_call WHERE job_id = $1', [jobId])).toEqual([
       { status: 'cancelled' },
     ]);

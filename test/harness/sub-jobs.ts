@@ -22,7 +22,7 @@ export interface SubJobStage extends WorkflowStage {
   /** Publishes a workflow under this name and offers it; gives its id. */
   offer(name: string, ...definition: Definition): Promise<string>;
   /** The jobs below this one, once there are `count` of them with that status; oldest first. */
-  below(jobId: string, count: number, status?: string): Promise<readonly JobLine[]>;
+  children(jobId: string, count: number, status?: string): Promise<readonly JobLine[]>;
   line(jobId: string): Promise<JobLine>;
   /** Runs one sweep. */
   sweep(): Promise<void>;
@@ -43,7 +43,7 @@ export async function openSubJobStage({ hints = true, env = {} } = {}): Promise<
       await app.get(WorkflowsService).offerAsTool(owner, id, true);
       return id;
     },
-    below: (jobId, count, status) =>
+    children: (jobId, count, status) =>
       eventually(`${count} jobs below are ${status ?? 'there'}`, async () => {
         const where = 'WHERE parent_job_id = $1 AND ($2::text IS NULL OR status = $2) ORDER BY id';
         const rows = await stage.rows<JobLine>(`${lineSql} ${where}`, [jobId, status ?? null]);

@@ -152,7 +152,7 @@ const openTextsOf = ({ workspaceId, jobId }: JobRef) => Prisma.sql`
    GROUP BY 1 ORDER BY 1`;
 
 /** `admit` bounds the depth. The walk includes ended jobs, because their children may still be open. */
-const openBelowOf = ({ workspaceId, jobId }: JobRef) => Prisma.sql`
+const openDescendantsOf = ({ workspaceId, jobId }: JobRef) => Prisma.sql`
   WITH RECURSIVE below AS (
     SELECT id, status, depth FROM job WHERE workspace_id = ${workspaceId}::uuid AND parent_job_id = ${jobId}::uuid
     UNION
@@ -198,8 +198,8 @@ export class CancelRepository {
   }
 
   /** Descendants of the job that have not ended, nearest first. */
-  async openBelow(job: JobRef): Promise<string[]> {
-    const rows = await this.prisma.queryInWorkspace<{ id: string }>(job, openBelowOf(job));
+  async openDescendants(job: JobRef): Promise<string[]> {
+    const rows = await this.prisma.queryInWorkspace<{ id: string }>(job, openDescendantsOf(job));
     return rows.map(({ id }) => id);
   }
 

@@ -56,11 +56,11 @@ export class JobStopper {
   async stopTree(scope: Scope, jobId: string, reason = 'cancelled'): Promise<StoppedTree> {
     const { workspaceId, principal: by } = scope;
     // After the commit of the cancel, a worker may cancel descendants, too. They count, so they are read before.
-    const before = await this.cancels.openBelow({ workspaceId, jobId });
+    const before = await this.cancels.openDescendants({ workspaceId, jobId });
     const result = await this.cancel({ workspaceId, jobId, by, reason });
     if (result === null) return { state: 'not_found', stoppedSubJobs: 0 };
     // The job cannot start further sub-jobs now, so this finds all of them.
-    const stoppedSubJobs = await this.stopBelow({ workspaceId, jobId }, by, before);
+    const stoppedSubJobs = await this.stopDescendants({ workspaceId, jobId }, by, before);
     if (result.state === 'terminal') return { state: stateAtEnd(result.status), stoppedSubJobs };
     if (result.state === 'ended') return { state: 'aborted', stoppedSubJobs };
     return { state: await this.waitForEnd(scope, jobId), stoppedSubJobs };
@@ -69,7 +69,7 @@ export class JobStopper {
   /** Cancels a job whose result is no longer needed, and its descendants, without waiting for its worker. May be called again. */
   async cancelTree(job: JobRef, reason: string = parentStopped): Promise<void> {
     await this.cancel({ ...job, by: 'system', reason });
-    await this.stopBelow(job, 'system');
+    await this.stopDescendants(job, 'system');
   }
 
   /**
@@ -87,9 +87,13 @@ export class JobStopper {
    * One transaction per job: no transaction locks two jobs. After a crash the sweeper stops the remaining ones. Returns how many of the open
    * descendants, those now and those `before`, are cancelled now.
    */
-  private async stopBelow({ workspaceId, jobId }: JobRef, by: string, before: readonly string[] = []): Promise<number> {
+  private async stopDescendants(
+    { workspaceId, jobId }: JobRef,
+    by: string,
+    before: readonly string[] = [],
+  ): Promise<number> {
     let stopped = 0;
-    const open = new Set([...before, ...(await this.cancels.openBelow({ workspaceId, jobId }))]);
+    const open = new Set([...before, ...(await this.cancels.openDescendants({ workspaceId, jobId }))]);
     await runParts(
       ...[...open].map((below) => async () => {
         const result = await this.cancel({ workspaceId, jobId: below, by, reason: parentStopped });
