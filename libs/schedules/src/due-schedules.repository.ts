@@ -146,7 +146,7 @@ export class DueSchedulesRepository {
   }
 
   /** Schedules another attempt. */
-  async putOff(
+  async reschedule(
     slot: SlotRef,
     { error, delayMs }: { readonly error: ScheduledSlot['error']; readonly delayMs: number },
   ): Promise<void> {

@@ -67,7 +67,7 @@ export class ScheduledStarts {
       ? { code: error.code, message: error.message, retryable: error.retryable }
       : { code: 'internal', message: 'The job could not be started', retryable: true };
     const isTransient = !isKnown || transient.has(error.code);
-    if (isTransient && !isLate) await this.due.putOff(slot, { error: shown, delayMs: tryAgainMs });
+    if (isTransient && !isLate) await this.due.reschedule(slot, { error: shown, delayMs: tryAgainMs });
     else await this.due.settle(slot, { error: shown });
   }
 }

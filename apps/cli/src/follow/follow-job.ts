@@ -145,7 +145,7 @@ class JobFollower {
   private readonly prompter: InterruptPrompter;
   private readonly below: JobsBelow;
   private readonly reports: Promise<void>[] = [];
-  private readonly putOff = new Set<string>();
+  private readonly postponed = new Set<string>();
   /** The number up to which its requests are known. */
   private known = -1;
   private how: Followed['how'] = 'ended';
@@ -230,7 +230,7 @@ class JobFollower {
   private ask(id: string): void {
     this.prompter.ask(id).then(
       (answer) => {
-        if (answer === 'later') this.putOff.add(id);
+        if (answer === 'later') this.postponed.add(id);
         if (answer === LEFT) process.emit('SIGINT');
         this.leaveUnlessAnswerable();
       },
@@ -265,7 +265,7 @@ class JobFollower {
     if (this.stop.signal.aborted || open.length === 0) return;
     if ((this.last?.seq ?? this.init.after ?? 0) < this.known) return; // there is more to show first
     if (!this.requests.isIdle || !this.below.areIdle || whenWaiting === 'stay') return;
-    if (whenWaiting === 'ask' && !open.every((id) => this.putOff.has(id))) return;
+    if (whenWaiting === 'ask' && !open.every((id) => this.postponed.has(id))) return;
     this.how = 'waiting';
     this.stop.abort();
   }

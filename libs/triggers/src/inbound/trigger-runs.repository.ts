@@ -252,7 +252,10 @@ export class TriggerRunsRepository implements ExpiredRows {
   }
 
   /** It is tried again later. */
-  async putOff(ref: RunRef, later: { readonly error: TriggerRun['error']; readonly delayMs: number }): Promise<void> {
+  async reschedule(
+    ref: RunRef,
+    later: { readonly error: TriggerRun['error']; readonly delayMs: number },
+  ): Promise<void> {
     await this.prisma.withWorkspace(ref, (tx) => this.deferIn(tx, ref, later));
   }
 

@@ -141,7 +141,7 @@ export class TriggerStarts {
       ? { code: error.code, message: error.message, retryable: error instanceof AppError && error.retryable }
       : { code: 'internal', message: 'The job could not be started', retryable: true };
     if ((!isKnown || transient.has(error.code)) && run.ageMs <= giveUpMs + (run.definition.start?.delay ?? 0)) {
-      await this.runs.putOff(ref, { error: shown, delayMs: tryAgainMs });
+      await this.runs.reschedule(ref, { error: shown, delayMs: tryAgainMs });
       return;
     }
     // An earlier attempt may have started the job, before the trigger was changed.
