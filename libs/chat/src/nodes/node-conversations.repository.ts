@@ -58,7 +58,7 @@ export class NodeConversationsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
   /** The conversations of all unfinished nodes of a job. */
-  async resume(job: JobRef): Promise<ResumedConversations> {
+  async readUnfinished(job: JobRef): Promise<ResumedConversations> {
     const { workspaceId, jobId } = job;
     const [row] = await this.prisma.queryInWorkspace<ResumedRow>(
       job,

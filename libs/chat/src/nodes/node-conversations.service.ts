@@ -52,7 +52,7 @@ export class NodeConversations {
   private async resume(run: JobRun): Promise<ResumedConversations> {
     const { workspaceId, jobId } = run.job;
     const [resumed, shown] = await Promise.all([
-      this.repository.resume(run.job),
+      this.repository.readUnfinished(run.job),
       this.shown.sinceLastWait({ workspaceId, jobId, contentLength: run.contentLength }),
     ]);
     run.resumeText(shown);
