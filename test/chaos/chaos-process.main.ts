@@ -104,5 +104,5 @@ process.exitCode = await launch({
   roles: { worker, tools: toolProcess, api, all },
   out: new Terminal(process.stdout, { noColor: true }),
   errors: new Terminal(process.stderr, { noColor: true }),
-  logsAreWatched: false,
+  logsGoToTerminal: false,
 });

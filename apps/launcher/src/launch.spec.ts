@@ -32,7 +32,7 @@ describe('launch', () => {
     const [out, errors] = [printed(), printed()];
     const roles = { all: starts, api: starts, worker: starts, tools: starts };
     const code = await launch({
-      ...{ words, environment, roles, logsAreWatched: false },
+      ...{ words, environment, roles, logsGoToTerminal: false },
       ...{ out: out.terminal, errors: errors.terminal },
     });
 

@@ -71,7 +71,7 @@ export interface LaunchInput {
   readonly out: Terminal;
   readonly errors: Terminal;
   /** Whether log lines appear on a terminal. */
-  readonly logsAreWatched: boolean;
+  readonly logsGoToTerminal: boolean;
 }
 
 const sampleWaits =
@@ -106,7 +106,10 @@ export async function launch(input: LaunchInput): Promise<number> {
   return serve(plan, input);
 }
 
-function configOf(options: ServeOptions, { environment, logsAreWatched, roles }: LaunchInput): Config {
+function configOf(
+  options: ServeOptions,
+  { environment, logsGoToTerminal: logsAreWatched, roles }: LaunchInput,
+): Config {
   const ownRole = roles.all === undefined ? { ROLE: Object.keys(roles)[0] } : {};
   const flags = { ROLE: options.role, PORT: options.port, DATA_DIR: options.dataDir };
   const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));

@@ -20,7 +20,7 @@ export async function runProcess(roles: RoleStarters): Promise<void> {
     roles,
     out: new Terminal(process.stdout, { noColor }),
     errors: new Terminal(process.stderr, { noColor }),
-    logsAreWatched: process.stderr.isTTY,
+    logsGoToTerminal: process.stderr.isTTY,
   });
   // A resource that still keeps the process alive is a leak. Tests fail on its name; users do not wait for it.
   awakeTimeout(systemClock, LINGER_MS, () => {
