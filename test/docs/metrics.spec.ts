@@ -9,7 +9,7 @@ import { refusalsMiddleware } from '../../apps/api/src/errors/refusals.js';
 import { refusalDelayCount } from '../../apps/api/src/refusals/refusals.module.js';
 import { JobGauges } from '../../libs/jobs/src/jobs.module.js';
 import { handledMessages } from '../../libs/platform/src/queue/queues.js';
-import { deadActions } from '../../libs/tools/src/hooks/action-hooks.js';
+import { registerDeadLetterGauge } from '../../libs/tools/src/hooks/action-hooks.js';
 import { hookRuns, hookSeconds } from '../../libs/tools/src/hooks/hooks.js';
 import { pluginDifferences } from '../../libs/tools/src/plugins/plugin-differences.js';
 import { strayErrorCount } from '../../libs/tools/src/plugins/stray-errors.js';
@@ -33,7 +33,7 @@ async function metricsTable(): Promise<string> {
   strayErrorCount(metrics);
   hookRuns(metrics);
   hookSeconds(metrics);
-  deadActions(metrics, { count: () => Promise.resolve(0) });
+  registerDeadLetterGauge(metrics, { count: () => Promise.resolve(0) });
   notificationSends(metrics);
   const depth = () => Promise.resolve({ waiting: 0, oldestMs: 0 });
   new ToolQueueTelemetry(metrics, logger, { depth }, { count: () => Promise.resolve(0) }, Config.from({}));

@@ -38,7 +38,7 @@ interface Found<On extends ActionEvent> {
 }
 
 /** Counts dead letters at each scrape. */
-export function deadActions(metrics: Metrics, queues: Pick<Queues, 'count'>): void {
+export function registerDeadLetterGauge(metrics: Metrics, queues: Pick<Queues, 'count'>): void {
   metrics.gaugeOnScrape('nightshift_hook_dead_letters', 'Dead letters of action hooks, as of at most a minute ago', {
     labelNames: [],
     fill: async (gauge) => {
@@ -73,7 +73,7 @@ export class ActionHooks extends QueueWorker implements OnModuleInit {
     const { actions } = this.hooks;
     if (actions.length === 0) return;
     this.actions.register(actions);
-    deadActions(this.metrics, this.queues);
+    registerDeadLetterGauge(this.metrics, this.queues);
   }
 
   protected async open() {
