@@ -148,7 +148,7 @@ async function readJsonOf(request: Request, reading: Reading, use: UseOfBody): P
   };
   await readRawOf(request, { ...reading, raw: { limitBytes, onBytes } }, async (bytes) => {
     if (bytes.length === 0) empty.add(request);
-    if (scan.tokens >= LARGE_TOKENS) await takeTurn(scan.tokens * MS_PER_TOKEN, reading);
+    if (scan.tokens >= LARGE_TOKENS) await acquireParseSlot(scan.tokens * MS_PER_TOKEN, reading);
     return use(bytes);
   });
 }
@@ -179,7 +179,7 @@ async function readRawOf(
 }
 
 /** Resolves when the caller gets a turn to have the request handled. Rejects if the client disconnects before. */
-function takeTurn(costMs: number, { turns, caller, response }: Reading): Promise<void> {
+function acquireParseSlot(costMs: number, { turns, caller, response }: Reading): Promise<void> {
   if (turns.takeNow(caller, costMs)) return Promise.resolve();
   return new Promise((resolve, reject) => {
     const abort = () => {
