@@ -86,13 +86,13 @@ describe('sub-jobs', () => {
     expect(open).toEqual([]);
   });
 
-  it('count for a cancel also if a worker cancels them first', async () => {
+  it('are counted by a cancel also if a worker cancels them first', async () => {
     const { ids } = await threeDeep();
     const cancels = stage.engine.app.get(CancelRepository);
     const read = cancels.openDescendants.bind(cancels);
     const { workspaceId } = scopeOf(stage.people.member);
     let isFirst = true;
-    const spy = jest.spyOn(cancels, 'openBelow').mockImplementation(async (job) => {
+    const spy = jest.spyOn(cancels, 'openDescendants').mockImplementation(async (job) => {
       if (isFirst && (await stage.line(ids[0])).status === 'cancelled') {
         isFirst = false;
         await stage.engine.app.get(JobStopper).cancelTree({ workspaceId, jobId: ids[1] });
@@ -179,7 +179,7 @@ describe('sub-jobs', () => {
     ]);
   });
 
-  it('count for the limit of their user', async () => {
+  it('count against the limit of their user', async () => {
     const [name, line] = [fresh('capped'), fresh('ask')];
     await stage.offer(name, untilAsked, ['start -> q']);
     const cap = (jobs: number) =>
