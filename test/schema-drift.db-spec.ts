@@ -19,11 +19,11 @@ async function drift(...options: string[]): Promise<{ code: number; output: stri
   });
 }
 
-it('finds that schema and migrations agree', async () => {
+it('the Prisma schema and the migrations agree', async () => {
   expect(await drift()).toEqual({ code: 0, output: 'schema and migrations agree\n' });
 });
 
-it('prints the SQL that is missing when they do not', async () => {
+it('schema-drift prints the missing SQL when schema and migrations differ', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'drift-'));
   const schema = await readFile(join(root, 'prisma', 'schema.prisma'), 'utf8');
   const other = join(folder, 'schema.prisma');

@@ -223,7 +223,7 @@ describe('racing answers', () => {
     expect(Math.min(won.answer, won.end)).toBeGreaterThan(0);
   });
 
-  it('show every viewer the events 1 to N, and open and settle each request once', async () => {
+  it('deliver the events 1 to N to every viewer, and open and settle each request once', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

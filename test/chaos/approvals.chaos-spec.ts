@@ -141,7 +141,7 @@ describe('approvals through two API processes and two workers', () => {
     expect(ids('interrupt-resolved')).toEqual(asked.map(({ id }) => id));
   });
 
-  it('show every viewer the events 1 to N, and open and settle each request once', async () => {
+  it('deliver the events 1 to N to every viewer, and open and settle each request once', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

@@ -15,7 +15,7 @@ const pieces = Array.from({ length: 100 }, (_, n) => `piece ${n}, `);
 /** Leases are to be lost while Postgres is down. They may be lost at any time, and no job is given up for it. */
 const hasty = { LEASE_MS: '1500', MAX_ATTEMPTS: '100' };
 
-describe('jobs while Postgres crashes repeatedly', () => {
+describe('repeated Postgres crashes:', () => {
   let postgres: RestartablePostgres;
   let stage: Stage;
   let workers: NightshiftProcess[];
@@ -59,7 +59,7 @@ describe('jobs while Postgres crashes repeatedly', () => {
         : undefined,
     );
 
-  it('complete with their whole text', async () => {
+  it('jobs complete with their whole text', async () => {
     viewers = await Promise.all(Array.from({ length: jobs }, (_, n) => stage.ask(`job ${n}`, ['charge'])));
     await textFlows();
     await postgres.crash();
@@ -71,14 +71,14 @@ describe('jobs while Postgres crashes repeatedly', () => {
       expect(await stage.snapshot(jobId)).toMatchObject({ status: 'completed', content: `Paying. ${pieces.join('')}` });
   });
 
-  it('keep every worker process alive', async () => {
+  it('worker processes survive', async () => {
     expect(await Promise.all(workers.map((worker) => worker.stop()))).toEqual([
       { code: 0, signal: null },
       { code: 0, signal: null },
     ]);
   });
 
-  it('show every viewer the events 1 to N from any cursor, and repeat no side effect', async () => {
+  it('viewers get the events 1 to N from any cursor, and no side effect is repeated', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

@@ -16,7 +16,7 @@ const unknownOutcomeText = 'The tool was started but its outcome is unknown. It 
  */
 const attentive = { LEASE_MS: '1500' };
 
-describe('isolated tools with killed processes', () => {
+describe('isolated tools with killed processes:', () => {
   let stage: Stage;
   let worker: NightshiftProcess;
   /** Frozen while a victim takes the call, so that it is known who dies; idle, so it holds nothing. */
@@ -190,7 +190,7 @@ describe('isolated tools with killed processes', () => {
     await asleep.stop();
   });
 
-  it('twenty isolated calls take no worker slot: a chat starts at once on a worker with two slots', async () => {
+  it('twenty isolated calls use no worker slot, so a chat starts at once on a worker with two slots', async () => {
     worker.kill('SIGSTOP');
     const gate = stage.ledger.holdAll();
     const small = await stage.startWorker({ WORKER_SLOTS: '2' });

@@ -55,7 +55,7 @@ describe('jobs with a killed API process', () => {
   };
   const jobIdOf = async (response: Response) => String(Reflect.get(Object(await response.json()), 'jobId'));
 
-  it('continue for its viewers at another process, and deliver without a gap to the viewers of that one', async () => {
+  it('continue for its viewers at another process, and reach the viewers of that process without a gap', async () => {
     // The model falls silent in the middle until those who lost their server are back.
     const gate = createGate();
     const [before, after] = [pieces.slice(0, 12), pieces.slice(12)].map((part) => part.map(textChunk));
@@ -81,7 +81,7 @@ describe('jobs with a killed API process', () => {
     expect(numbers).toEqual(numbers.map((seqs) => seqs.map((_, i) => i + 1)));
   });
 
-  it('end when it had accepted them, and are readable from any event number', async () => {
+  it('complete when it had accepted them, and are readable from any event number', async () => {
     const api = await stage.startApi({ CRASH_POINT: 'after-listen:kill' });
     const response = await post(api, 'seen');
     expect(response.status).toBe(202);
@@ -98,7 +98,7 @@ describe('jobs with a killed API process', () => {
     expect(viewer.events.map(({ seq }) => seq)).toEqual(viewer.events.map((_, i) => i + 1));
   });
 
-  it('start once at another process by the same request when it died while accepting, and leave no partial rows', async () => {
+  it('start once at another process when the same request is sent again after a kill during acceptance, and leave no partial rows', async () => {
     const api = await stage.startApi({ CRASH_POINT: 'before-queue-message:kill' });
     await expect(post(api, 'half')).rejects.toThrow('fetch failed');
     expect((await api.exited).signal).toBe('SIGKILL');
@@ -159,7 +159,7 @@ describe('jobs with a killed API process', () => {
     expect(rows).toEqual([{ count: ids.length }]);
   });
 
-  it('show every viewer the events 1 to N from any cursor', async () => {
+  it('deliver the events 1 to N to every viewer from any cursor', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import { Stage } from './stage.js';
 
 const task = 'What is to be done below';
 
-describe('calls that start a job, with killed workers', () => {
+describe('calls of start_job with killed workers', () => {
   let stage: Stage;
 
   beforeAll(async () => {
@@ -50,7 +50,7 @@ describe('calls that start a job, with killed workers', () => {
     await successor.stop();
   });
 
-  it('show every viewer the events 1 to N from any cursor, and repeat no side effect', async () => {
+  it('deliver the events 1 to N to every viewer from any cursor, and repeat no side effect', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

@@ -112,7 +112,7 @@ describe('sub-jobs with killed workers:', () => {
     });
   });
 
-  it('ends with all descendants when the job is stopped before another worker starts', async () => {
+  it('a job that is stopped before another worker starts ends with all its descendants', async () => {
     const line = `above ${newId()}`;
     callsBelow(line);
     const gate = scripts.holdNext('below 1');
@@ -135,7 +135,7 @@ describe('sub-jobs with killed workers:', () => {
     gate.open();
   });
 
-  it('leave every job valid for all checkers', async () => {
+  it('no invariant is violated', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

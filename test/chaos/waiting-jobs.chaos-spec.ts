@@ -58,7 +58,7 @@ describe('jobs that wait for people', () => {
     });
   });
 
-  it('hold no slot and no lease: another job runs in the only slot while twenty of them wait', async () => {
+  it('use no slot and no lease: another job runs in the only slot while twenty of them wait', async () => {
     const waiting = await Promise.all(Array.from({ length: 20 }, (_, n) => stage.order([letter(`person ${n}`)])));
     for (const { jobId } of waiting) await stage.waits(jobId);
     const other = await stage.order([{ tool: 'look_up', to: 'ada' }]);

@@ -111,7 +111,7 @@ describe('workflow side effects with a killed worker', () => {
   it.each([
     ...['look_up', 'charge', 'send_letter, which a person confirms as sent,'],
     ...['send_letter, which a person has repeated,', 'book_table', 'refund', 'get', 'post', 'memory beside an agent'],
-  ])('end like an undisturbed run after a kill in %s', (name) => {
+  ])('have the same outcome as without a kill: %s', (name) => {
     expect(lost.left[name]).toEqual(leftWithLoss(losses[name] ?? { nodes: {}, edges: [] }, calm.left[name]));
   });
 

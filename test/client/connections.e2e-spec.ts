@@ -273,7 +273,7 @@ describe('NightshiftClient with expiring tokens', () => {
   });
 });
 
-describe('client recipes', () => {
+describe('client recipes:', () => {
   const run = promisify(execFile);
   /** Where nothing listens. */
   const closedPort = 'http://127.0.0.1:1';

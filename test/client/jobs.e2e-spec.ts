@@ -68,7 +68,7 @@ async function all<Entry>(entries: AsyncIterable<Entry>): Promise<readonly Entry
 const timeless = (events: readonly JobEvent[]) => events.map((event) => ({ ...event, at: null }));
 const numbers = (events: readonly JobEvent[]) => events.map(({ seq }) => seq);
 
-describe('NightshiftClient jobs', () => {
+describe('NightshiftClient with jobs', () => {
   it('streams the events of a job from the first to the last, or after any event number', async () => {
     model.enqueue(
       toolCallReply([{ id: 'call_1', name: 'calculate', arguments: '{"expression":"6*7"}' }]),
@@ -249,7 +249,7 @@ describe('clientTool', () => {
   });
 });
 
-describe('NightshiftClient files', () => {
+describe('NightshiftClient with files', () => {
   const text = 'Total due: 42 EUR';
   const bytes = new TextEncoder().encode(text);
   const uploaded = { hash: expect.stringMatching(/^[0-9a-f]{64}$/), mime: 'text/plain', size: 17, name: 'invoice.txt' };

@@ -46,7 +46,7 @@ describe('WorkflowState of the client', () => {
 });
 
 describe('event operations of the client', () => {
-  it.each(members.map((type) => [type.name, type] as const))('selects every field of %s', (name, type) => {
+  it.each(members.map((type) => [type.name, type] as const))('select every field of %s', (name, type) => {
     if (selected === undefined) throw new Error('job-events.graphql asks for jobEvents');
     const asked = fieldsOn(selected, name);
     expect(Object.keys(type.getFields()).filter((field) => !asked.includes(field))).toEqual([]);

@@ -70,7 +70,7 @@ const countWords = {
   effect: 'PURE' as const,
 };
 
-describe('NightshiftClient.serve: client tools', () => {
+describe('NightshiftClient.serve with client tools', () => {
   it('declares a tool at the start, runs it with its arguments and sends its result to the model', async () => {
     model.enqueue(callOf('c1', 'count_words', { text: 'to be or not' }), textReply(['Four.']));
     let seen: ToolContext | undefined;
@@ -206,7 +206,7 @@ describe('NightshiftClient.serve: client tools', () => {
   });
 });
 
-describe('NightshiftClient.serve: approvals', () => {
+describe('NightshiftClient.serve with approvals', () => {
   const needsApproval = {
     message: 'What is 6*7?',
     serverTools: ['calculate'],
@@ -259,7 +259,7 @@ describe('NightshiftClient.serve: approvals', () => {
     expect(onError).not.toHaveBeenCalled();
   });
 
-  it('answers a question', async () => {
+  it('delivers a question to the application and its answer to the job', async () => {
     model.enqueue(callOf('c1', 'ask_person', { question: 'Which size?' }), textReply(['An M.']));
     const onQuestion = ({ request }: Interrupt) => ({
       action: 'SUBMIT' as const,

@@ -127,7 +127,7 @@ export function busContract(subject: BusContractSubject): void {
     });
   });
 
-  describe('Bus listeners', () => {
+  describe('Bus with several listeners', () => {
     it('calls the other listeners when one throws', async () => {
       here.subscribe('job-events', () => {
         throw new Error('on purpose');

@@ -22,7 +22,7 @@ function driverRepositories(): string[] {
   );
 }
 
-it('ARCHITECTURE lists exactly the repositories that go to the driver beneath Prisma', () => {
+it('ARCHITECTURE lists exactly the repositories that use node-postgres', () => {
   const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
   const section = text.split('\n## ').find((part) => part.startsWith('Reach Postgres')) ?? '';
   const listed = [...section.matchAll(/`([^`]+\.repository\.ts)`/g)].map(([, path = '']) => path);
@@ -32,7 +32,7 @@ it('ARCHITECTURE lists exactly the repositories that go to the driver beneath Pr
   expect(listed.filter((path) => files.filter((file) => isOf(file, path)).length !== 1)).toEqual([]);
 });
 
-it('parts of statements reach no database by themselves', () => {
+it('*.part.ts files use no database client', () => {
   const parts = sourcesOf('.part.ts');
   expect(parts.length).toBeGreaterThan(0);
   expect(parts.flatMap(([file, source]) => (/\b(Postgres|PrismaService|Prisma)\b/.test(source) ? [file] : []))).toEqual(

@@ -189,7 +189,7 @@ describe('the cap of an agent', () => {
       return row?.jobs === count ? true : undefined;
     });
 
-  it('holds when three processes start and claim jobs of three users, and all jobs complete', async () => {
+  it('is not exceeded when three processes start and claim jobs of three users, and all jobs complete', async () => {
     const workspaceId = await workspace();
     const [capped, free] = [await agent(workspaceId, 2), await agent(workspaceId, null)];
     let [most, mostOfFree] = [0, 0];
@@ -246,7 +246,7 @@ describe('the cap of an agent', () => {
     await allEnded(workspaceId, 6);
   });
 
-  it('does not delay jobs of other agents behind the queue of a full one', async () => {
+  it('delays no job of another agent while jobs of an agent at its cap are queued', async () => {
     const workspaceId = await workspace('queue', 3);
     const [full, other] = [await agent(workspaceId, 1), await agent(workspaceId, null)];
     const [gate, gates] = [Promise.withResolvers<JobOutcome>(), [] as PromiseWithResolvers<JobOutcome>[]];
@@ -270,7 +270,7 @@ describe('the cap of an agent', () => {
     await allEnded(workspaceId, 36);
   });
 
-  it('leaves a place of the agent to another user when the first user is full', async () => {
+  it('leaves a slot of the agent to another user when the first user has reached their cap', async () => {
     const workspaceId = await workspace('queue', 3);
     await database.postgres.withWorkspaceSql(workspaceId, (client) =>
       client.query('UPDATE workspace SET max_jobs_per_user = 1 WHERE id = $1', [workspaceId]),
@@ -287,7 +287,7 @@ describe('the cap of an agent', () => {
     await allEnded(workspaceId, 6);
   });
 
-  it('counts a job that finds its agent while it runs from its next claim on', async () => {
+  it('counts a job that chooses its agent while it runs only from its next claim on', async () => {
     const workspaceId = await workspace();
     const agentId = await agent(workspaceId, 1);
     const claims: (string | null)[] = [];
@@ -304,7 +304,7 @@ describe('the cap of an agent', () => {
     expect(most).toBe(1);
   });
 
-  it('finds jobs of another agent behind 10,000 queued jobs of a full one by its index alone', async () => {
+  it('lets an index alone find jobs of another agent behind 10,000 queued jobs of an agent at its cap', async () => {
     const workspaceId = await workspace();
     const [full, other] = [await agent(workspaceId, 1), await agent(workspaceId, null)];
     const process = await open(1, () => Promise.resolve(done), { idle: true });

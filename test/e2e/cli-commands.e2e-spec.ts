@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type CliInit, runCli } from '../harness/cli.js';
 import { type NightshiftProcess, startProcess } from '../harness/processes.js';
 
-describe('nightshift commands', () => {
+describe('the nightshift command', () => {
   const absent = '01a20000-0000-7000-8000-000000000000';
 
   let server: NightshiftProcess;

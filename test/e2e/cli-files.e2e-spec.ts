@@ -96,7 +96,7 @@ describe('nightshift backup', () => {
     for (const name of names.splice(0)) await dropTestDatabase(name);
   });
 
-  it('restores every job of the embedded Postgres, and waiting jobs continue', async () => {
+  it('nightshift restore restores every job of the embedded Postgres, and waiting jobs continue', async () => {
     const [from, to, file] = [place('from'), place('to'), place('embedded.dump')];
     const before = await startProcess({ role: 'all', flags: ['--data-dir', from] });
     const env = { DATA_DIR: from };
@@ -134,7 +134,7 @@ describe('nightshift backup', () => {
     await after.stop();
   });
 
-  it('creates a complete, restorable backup with a login without superuser rights', async () => {
+  it('nightshift backup creates a complete, restorable backup with a login without superuser rights', async () => {
     const login = `backup_${process.pid}`;
     const [source, target] = [`backup_source_${process.pid}`, `backup_target_${process.pid}`];
     names.push(source, target);
@@ -177,7 +177,7 @@ describe('nightshift backup', () => {
     await onServer(admin.owner.replace(`/${source}`, '/postgres'), [`DROP OWNED BY ${login}`, `DROP ROLE ${login}`]);
   });
 
-  it('fails for an invalid file before anything is deleted', async () => {
+  it('nightshift restore fails for an invalid file before anything is deleted', async () => {
     const file = place('text.dump');
     writeFileSync(file, 'not a dump');
     const ended = await nightshift(['restore', file, '--data-dir', place('to'), '--replace', '--json']);

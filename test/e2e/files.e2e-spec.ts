@@ -266,7 +266,7 @@ describe('a start with a file', () => {
   });
 });
 
-describe('files over GraphQL', () => {
+describe('the GraphQL API of files', () => {
   it('lists, finds and deletes only files of the workspace', async () => {
     const people = await test.people.workspaceOf('green');
     const contents = ['1', '2', '3'].map((text) => Buffer.from(text));

@@ -98,7 +98,7 @@ describe('GraphQL agents', () => {
   });
 
   describe('agents over GraphQL', () => {
-    it('create, update, restore, set as default and archive agents', async () => {
+    it('can be created, updated, restored, set as default and archived', async () => {
       const made = await change(CREATE, {
         name: 'Clerk',
         instructions: 'One.',
@@ -133,7 +133,7 @@ describe('GraphQL agents', () => {
       expect(await run(member, `query { agent(id: "clerk") { id } }`)).toEqual({ agent: null });
     });
 
-    it('name an invalid field, and reject changes without permission', async () => {
+    it('are not changed by a request with an invalid field or without permission', async () => {
       const refused = await change(CREATE, { name: 'Clerk', parameters: { temperature: 9 } });
       expect(refused).toMatchObject({
         agent: null,

@@ -101,7 +101,7 @@ async function calls({ principal }: TestMember, count: number): Promise<void> {
   });
 }
 
-describe('approval policy over GraphQL', () => {
+describe('the GraphQL API of approval policies', () => {
   beforeAll(newWorlds);
 
   it('saves and reads the policy and keeps its versions', async () => {
@@ -164,13 +164,13 @@ describe('approval policy over GraphQL', () => {
   });
 });
 
-describe('explainApproval and evaluateApprovalPolicy', () => {
+describe('explainPolicy and dryRunPolicy:', () => {
   beforeAll(async () => {
     await newWorlds();
     await query(red.owner, SAVE, { policy });
   });
 
-  it('returns the matching rule of a call and its approvers', async () => {
+  it('explainPolicy returns the matching rule of a call and its approvers', async () => {
     expect(await query(red.owner, EXPLAIN, { arguments: { amount: 5 }, role: 'MEMBER' })).toEqual({
       explainPolicy: {
         policyVersion: 1,
@@ -197,7 +197,7 @@ describe('explainApproval and evaluateApprovalPolicy', () => {
     });
   });
 
-  it('evaluates a draft on past calls', async () => {
+  it('dryRunPolicy evaluates a draft on past calls', async () => {
     await calls(red.member, 17);
     await calls(blue.member, 3);
     const draft = { rules: [{ match: '*', when: 'arguments.amount > 1', action: 'require_approval' }] };
@@ -223,14 +223,14 @@ describe('explainApproval and evaluateApprovalPolicy', () => {
     expect(await query(red.owner, READ)).toMatchObject({ approvalPolicy: { version: 1 } });
   });
 
-  it('rejects invalid drafts and too many calls', async () => {
+  it('dryRunPolicy rejects invalid drafts and too many calls', async () => {
     const of = async (variables: object) =>
       (await ask(api, DRY_RUN, { key: red.owner.key, variables })).errors[0]?.extensions;
     expect(await of({ policy: { rules: [{ match: '*' }] } })).toMatchObject({ code: 'BAD_USER_INPUT' });
     expect(await of({ policy: {}, calls: 10_001 })).toMatchObject({ code: 'BAD_USER_INPUT' });
   });
 
-  it('rejects two evaluations in one document as too costly', async () => {
+  it('the cost limit rejects two dry runs in one document', async () => {
     const twice =
       'query($p: JSON!) { a: dryRunPolicy(policy: $p) { examined } b: dryRunPolicy(policy: $p) { examined } }';
     const { errors } = await ask(api, twice, { key: red.owner.key, variables: { p: {} } });
@@ -238,10 +238,10 @@ describe('explainApproval and evaluateApprovalPolicy', () => {
   });
 });
 
-describe('timed grants over GraphQL', () => {
+describe('the GraphQL API of timed grants', () => {
   beforeAll(newWorlds);
 
-  it('lists grants in pages to their members', async () => {
+  it('lists grants in pages, to their requesters, grantors and approvers', async () => {
     const mine = await give(red.member, red.member);
     const admins = await give(red.admin, red.owner);
     const ids = async (who: TestMember, variables?: object) => {
@@ -271,7 +271,7 @@ describe('timed grants over GraphQL', () => {
     expect(explained).toMatchObject({ explainPolicy: { grantId: id } });
   });
 
-  it('ends a grant at once when one of its members revokes it', async () => {
+  it('ends a grant at once when its requester or grantor revokes it', async () => {
     const id = await give(red.member, red.admin);
     for (const who of [red.viewer, blue.owner]) {
       expect(await query(who, REVOKE, { id })).toEqual({

@@ -78,8 +78,8 @@ async function waiting(tool: object = {}, change: object = {}): Promise<string> 
   return jobId;
 }
 
-describe('client tools over GraphQL', () => {
-  it('offers the tool to the model, lets the client run it and sends the result to the model', async () => {
+describe('a client tool over GraphQL', () => {
+  it('is offered to the model and run by the client, and its result reaches the model', async () => {
     const jobId = await waiting();
     const { parameters, name, description } = openFile;
     expect(model.requests.at(-1)?.json['tools']).toEqual([
@@ -120,7 +120,7 @@ describe('client tools over GraphQL', () => {
     });
   });
 
-  it('offers the call only to the device of the request', async () => {
+  it('is offered only to the device of the request', async () => {
     const jobId = await waiting({}, { clientDeviceId: 'laptop' });
     const refused = await call(CLAIM, { jobId, callId: 'c1', deviceId: 'phone' });
     expect(refused['userErrors']).toMatchObject([{ code: 'other_device' }]);
@@ -156,7 +156,7 @@ describe('client tools over GraphQL', () => {
     ['a schema that cannot be used', { clientTools: [{ name: 'a', parameters: { type: 'string' } }] }, 'clientTools'],
     ['a name of the server too', { clientTools: [{ name: 'calculate' }], tools: ['calculate'] }, 'clientTools'],
     ['an empty device', { clientTools: [openFile], clientDeviceId: '' }, 'clientDeviceId'],
-  ])('rejects a declaration with %s', async (_, change, field) => {
+  ])('is rejected when its declaration has %s', async (_, change, field) => {
     const { userErrors } = await me.start({ message: 'hi', ...change });
     expect(userErrors).toMatchObject([{ code: 'bad_request', field }]);
   });

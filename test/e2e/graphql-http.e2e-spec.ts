@@ -35,7 +35,7 @@ afterAll(async () => {
   await database.close();
 });
 
-describe('GraphQL requests over HTTP', () => {
+describe('GraphQL over HTTP:', () => {
   const modern = 'application/graphql-response+json';
 
   const preflighted = { 'apollo-require-preflight': 'true' };
@@ -58,7 +58,7 @@ describe('GraphQL requests over HTTP', () => {
 
   const codeOf = (reply: { readonly body: unknown }) => firstError(reply)?.extensions['code'];
 
-  describe('GraphQL over HTTP', () => {
+  describe('the endpoint /graphql', () => {
     it('passes every audit of graphql-http', async () => {
       const fetchFn = (url: string, init?: RequestInit) => {
         const headers = new Headers(init?.headers);
@@ -75,7 +75,7 @@ describe('GraphQL requests over HTTP', () => {
       );
     });
 
-    it('runs queries by GET and refuses mutations there', async () => {
+    it('runs queries by GET, and refuses mutations by GET', async () => {
       expect(await get({ query: count })).toMatchObject({
         status: 200,
         body: { data: { threads: { totalCount: 0 } } },
@@ -197,7 +197,7 @@ describe('GraphQL requests over HTTP', () => {
       }
     });
 
-    it('serves nothing below its path', async () => {
+    it('returns 404 for every path below it', async () => {
       const { status } = await api.call('POST', '/graphql/more', { key: ours.key, body: { query: count } });
       expect(status).toBe(404);
     });
@@ -234,7 +234,7 @@ describe('GraphQL requests over HTTP', () => {
   });
 });
 
-describe('persisted GraphQL operations', () => {
+describe('persisted GraphQL operations:', () => {
   const create = 'mutation { createThread(input: {}) { thread { id } } }';
 
   const count = '{ threads { totalCount } }';

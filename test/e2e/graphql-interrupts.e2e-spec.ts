@@ -63,7 +63,7 @@ const idsOf = ({ nodes }: Page) => nodes.map(({ id }) => id);
 const resolve = async (who: TestMember, input: object) => (await query(who, RESOLVE, { input }))['resolveInterrupt'];
 
 describe('interrupts over GraphQL', () => {
-  it('list each request once, newest first, forwards and backwards', async () => {
+  it('appear once in lists, newest first, forwards and backwards', async () => {
     const job = await layOut();
     const ids: string[] = [];
     for (let i = 0; i < 7; i += 1) ids.unshift(await open(job));
@@ -84,7 +84,7 @@ describe('interrupts over GraphQL', () => {
     expect([forwards, backwards]).toEqual([ids, ids]);
   });
 
-  it('filter by status, kind, tool, job, thread, assignee and age', async () => {
+  it('can be filtered by status, kind, tool, job, thread, assignee and age', async () => {
     const [mine, other] = [await layOut(here.member), await layOut(here.owner)];
     const question = await open(mine);
     const approval = await open(mine, { kind: 'tool_approval', tool: 'mail.send', decidableBy: 'approvers' });
@@ -120,7 +120,7 @@ describe('interrupts over GraphQL', () => {
     }
   });
 
-  it('list the requests of a job and its sub-jobs to users who may read them', async () => {
+  it('of a job and its sub-jobs are listed for users who may read them', async () => {
     const [root, below, other] = [await layOut(), await layOut(), await layOut()];
     const before = await open(below);
     await placeBelow(api.api.app, below, root);
@@ -142,7 +142,7 @@ describe('interrupts over GraphQL', () => {
     }
   });
 
-  it('show a request with its job, and a job with its open requests', async () => {
+  it('contain their job, and a job contains its open requests', async () => {
     const job = await layOut();
     const request = { mode: 'input', prompt: 'Which?', inputSchema: { type: 'string' } };
     const id = await open(job, {

@@ -19,7 +19,7 @@ import { RawConnection } from '../harness/raw-http.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 
-describe('GraphQL floods', () => {
+describe('GraphQL limits:', () => {
   const streams = 5;
 
   let database: TestDatabase;
@@ -68,7 +68,7 @@ describe('GraphQL floods', () => {
   });
 
   describe('GraphQL over WebSocket', () => {
-    it('closes 4408 without connection_init, 4401 before it, 4429 after a second, 4409 for an id in use, 4400 for nonsense', async () => {
+    it('closes 4408 without connection_init, 4401 before it, 4429 after a second, 4409 for an id in use, 4400 for an invalid message', async () => {
       const silent = await RawSocket.open(api);
       const early = await RawSocket.open(api);
       early.send({ id: '1', type: 'subscribe', payload: { query: '{ tools { name } }' } });

@@ -32,9 +32,9 @@ afterAll(async () => {
   await database.close();
 });
 
-describe('GraphQL jobs', () => {
+describe('GraphQL jobs:', () => {
   describe('job query', () => {
-    it('shows messages, calls and usage to users who may read', async () => {
+    it('shows messages, calls and usage to users who may read the job', async () => {
       model.enqueue(
         toolCallReply([{ id: 'call_1', name: 'calculate', arguments: '{"expression":"6*7"}' }], {
           text: 'Let me see. ',

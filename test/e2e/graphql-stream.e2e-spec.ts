@@ -20,7 +20,7 @@ import {
   usageChunk,
 } from '../harness/scripted-reply.js';
 
-describe('GraphQL subscriptions', () => {
+describe('GraphQL subscriptions:', () => {
   const events = `subscription Watch($jobId: ID!, $after: Int) {
   jobEvents(jobId: $jobId, after: $after) {
     __typename
@@ -225,7 +225,7 @@ describe('GraphQL subscriptions', () => {
   });
 });
 
-describe('GraphQL viewers that stop reading', () => {
+describe('GraphQL sockets:', () => {
   let database: TestDatabase;
   let model: ScriptedModel;
   let api: TestApi;

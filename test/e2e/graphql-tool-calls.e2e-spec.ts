@@ -118,7 +118,7 @@ describe('toolCalls', () => {
     }
   });
 
-  it('shows administrators the calls of all, others those of their own jobs, strangers none', async () => {
+  it('shows administrators all calls, other members the calls of their own jobs, and other workspaces none', async () => {
     expect(numbersOf(await list(here.owner))).toHaveLength(6);
     expect(numbersOf(await list(here.member))).toEqual([5, 2]);
     expect(numbersOf(await list(here.member, { filter: { createdBy: { eq: here.owner.principal.userId } } }))).toEqual(
@@ -144,7 +144,7 @@ describe('toolCalls', () => {
   });
 });
 
-describe('GraphQL tool call', () => {
+describe('GraphQL tool call:', () => {
   /** As the query below asks for it. */
   interface Opened {
     readonly result: string | null;

@@ -24,7 +24,7 @@ afterAll(async () => {
 type Found = Readonly<Record<string, any>>; // eslint-disable-line @typescript-eslint/no-explicit-any -- tests know what they asked for
 const run = async (who: GraphqlMember, text: string, variables?: object) => (await who.query(text, variables)) as Found;
 
-describe('GraphQL workflows', () => {
+describe('GraphQL workflows:', () => {
   const fields =
     'workflow { id clientId name draftVersion publishedVersion latestVersion } userErrors { code message field issues }';
 
@@ -93,7 +93,7 @@ describe('GraphQL workflows', () => {
       expect(await run(viewer, 'query($id: ID!) { workflow(id: $id) { id } }', { id })).toEqual({ workflow: null });
     });
 
-    it('reject an invalid definition with its issues, and validate without storing', async () => {
+    it('rejects an invalid definition with its issues, and validates a definition without storing it', async () => {
       const circle = workflowDocument({ name: 'x' }, [{ id: 'a' }, { id: 'b' }], ['start -> a', 'a -> b', 'b -> a']);
       const { saveWorkflow } = await run(member, SAVE, { input: { definition: circle } });
       expect(saveWorkflow).toMatchObject({
@@ -109,7 +109,7 @@ describe('GraphQL workflows', () => {
       expect(await run(viewer, '{ workflows { nodes { id } } }')).toEqual({ workflows: { nodes: [] } });
     });
 
-    it('render a graph', async () => {
+    it('renders a definition as a diagram', async () => {
       const id = await published(smallWorkflow({ name: 'Letters' }));
       const draw = `query($id: ID!) { workflow(id: $id) { mermaid: diagram(format: MERMAID) svg: diagram(format: SVG) } }`;
       const { workflow } = await run(viewer, draw, { id });
@@ -117,7 +117,7 @@ describe('GraphQL workflows', () => {
       expect((workflow as Found)['svg']).toMatch(/^<svg /);
     });
 
-    it('require permission to change or read them', async () => {
+    it('requires permission to read and to change definitions', async () => {
       const id = await published(smallWorkflow({ name: 'x', id: 'w-1' }));
       const refused = async (key: string | undefined, text: string, variables: object) => {
         const { errors } = await ask(api, text, { ...(key === undefined ? {} : { key }), variables });
@@ -275,7 +275,7 @@ describe('schedules over GraphQL', () => {
     ({ id: workflowId } = (saved['importWorkflow'] as Found)['workflow'] as { id: string });
   });
 
-  it('create, show, disable, list and remove a schedule', async () => {
+  it('can be created, read, disabled, listed and removed', async () => {
     const input = { workflowId: 'w-1', cron: '0 12 * * *', prompt: 'Good morning' };
     const { saveWorkflowSchedule } = await run(admin, SAVE, { input });
     const made = (saveWorkflowSchedule as Found)['schedule'] as { id: string; nextSlots: string[] };
@@ -308,14 +308,14 @@ describe('schedules over GraphQL', () => {
     [{ name: ' ' }, { code: 'bad_request', field: 'name' }],
     [{ timeZone: 'Moon' }, { code: 'bad_request', field: 'timeZone' }],
     [{ workflowId: 'unknown' }, { code: 'not_found' }],
-  ])('name the fault of %j', async (change, error) => {
+  ])('are rejected with the fault of %j', async (change, error) => {
     const input = { workflowId, cron: '0 12 * * *', prompt: 'x', ...change };
     expect(await run(admin, SAVE, { input })).toMatchObject({
       saveWorkflowSchedule: { schedule: null, userErrors: [error] },
     });
   });
 
-  it('replace a schedule by name when it is saved without an id', async () => {
+  it('are replaced by name when saved without an id', async () => {
     const input = { workflowId: 'w-1', name: 'morning', cron: '0 12 * * *', prompt: 'Good morning' };
     const save = async (given: object) => (await run(admin, SAVE, { input: given }))['saveWorkflowSchedule'] as Found;
     const idOf = ({ schedule }: Found) => (schedule as { id: string }).id;

@@ -155,7 +155,7 @@ describe('HTTP tools over GraphQL', () => {
     });
   });
 
-  it('name the faults of a definition', async () => {
+  it('are rejected with the faults of their definition', async () => {
     const wrong = { ...definition, url: 'https://{host}/' };
     expect((await admin.query(register, { definition: wrong }))['registerTool']).toMatchObject({
       tool: null,
@@ -163,7 +163,7 @@ describe('HTTP tools over GraphQL', () => {
     });
   });
 
-  it('run a trial call', async () => {
+  it('can be tested by a trial call', async () => {
     await setSecret(admin);
     handler = (request, response) => response.end(JSON.stringify({ user: { name: request.headers['authorization'] } }));
     const text = `mutation($input: TestToolInput!) { testTool(input: $input) {
@@ -235,10 +235,10 @@ describe('large result of an HTTP tool', () => {
   });
 });
 
-describe('registerTool with upsert', () => {
+describe('registerTool and validateTool:', () => {
   const save = `mutation($definition: JSON!) { registerTool(input: { definition: $definition, upsert: true }) { ${fields} } }`;
 
-  it('creates a tool once, replaces its definition by name, and repeats without a new version', async () => {
+  it('registerTool with upsert creates a tool once, replaces its definition by name, and adds no version for the same definition', async () => {
     const { registerTool: created } = await admin.query(save, { definition });
     expect(created).toMatchObject({ tool: { name: 'get_user', version: 1 }, userErrors: [] });
     expect((await admin.query(save, { definition }))['registerTool']).toEqual(created);

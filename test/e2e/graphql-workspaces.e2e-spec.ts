@@ -54,7 +54,7 @@ describe('workspaces over GraphQL', () => {
     });
   });
 
-  it('add a member when they accept an invitation', async () => {
+  it('gain a member when an invitation is accepted', async () => {
     const { addMember } = await user.query(
       `mutation { addMember(input: { email: "Guest@Example.org", role: VIEWER }) {
         invitation { id email role createdAt expiresAt } userErrors { code } } }`,
@@ -181,7 +181,7 @@ describe('workspaces over GraphQL', () => {
     }
   });
 
-  it('allow a user without membership to create one', async () => {
+  it('can be created by a user without a membership', async () => {
     const key = await api.people.tokenOf('newcomer');
     expect((await ask(api, '{ jobs { totalCount } }', { key })).errors[0]?.extensions['code']).toBe('NOT_FOUND');
     const { me } = await graphqlMember(api, key).query('{ me { workspaceId role memberships { role } } }');
@@ -197,7 +197,7 @@ describe('workspaces over GraphQL', () => {
   });
 });
 
-describe('GraphQL subscriptions after a loss of access', () => {
+describe('GraphQL over WebSocket after a loss of access:', () => {
   let database: TestDatabase;
   let model: ScriptedModel;
   let api: TestApi;
@@ -252,7 +252,7 @@ describe('GraphQL subscriptions after a loss of access', () => {
 
   const sees = (socket: RawSocket) => JSON.stringify(socket.messages);
 
-  it('end when the key is revoked, before any further event', async () => {
+  it('subscriptions end when the key is revoked, before any further event', async () => {
     const { jobId, gate } = await startGatedJob();
     const viewer = await api.people.keyOf(owner.principal, ['read']);
     const [lost, stays] = [await watch(jobId, viewer.key), await watch(jobId, owner.key)];
@@ -264,7 +264,7 @@ describe('GraphQL subscriptions after a loss of access', () => {
     stays.close();
   });
 
-  it('end when the user leaves the workspace, and continue when the role changes', async () => {
+  it('subscriptions end when the user leaves the workspace, and continue when the role changes', async () => {
     const { jobId, gate } = await startGatedJob();
     const joined = await api.people.join(owner.person, 'passing', 'member');
     const socket = await watch(jobId, await api.people.tokenOf('passing'));
@@ -277,7 +277,7 @@ describe('GraphQL subscriptions after a loss of access', () => {
     expect(sees(socket)).not.toContain('SECRET');
   });
 
-  it('end when the token expires', async () => {
+  it('subscriptions end when the token expires', async () => {
     const { jobId, gate } = await startGatedJob();
     // One that ends before its owner watches is followed by one that lasts longer.
     const watchFor = async (life: number): Promise<RawSocket> =>
@@ -288,7 +288,7 @@ describe('GraphQL subscriptions after a loss of access', () => {
     expect(sees(socket)).not.toContain('SECRET');
   });
 
-  it('reject further operations on the socket after the key was revoked', async () => {
+  it('an open socket rejects operations after its key was revoked', async () => {
     const passing = await api.people.keyOf(owner.principal, ['read']);
     const socket = await RawSocket.enter(api, passing.key);
     await api.auth.apiKeys.revoke(owner.principal, passing.keyId);
@@ -297,14 +297,14 @@ describe('GraphQL subscriptions after a loss of access', () => {
     expect(sees(socket)).not.toContain('calculate');
   });
 
-  it('close the idle socket when the key is revoked', async () => {
+  it('an idle socket closes when its key is revoked', async () => {
     const passing = await api.people.keyOf(owner.principal, ['read']);
     const idle = await RawSocket.enter(api, passing.key);
     await api.auth.apiKeys.revoke(owner.principal, passing.keyId);
     expect(await idle.closed).toEqual({ code: 4403, reason: 'Forbidden' });
   });
 
-  it('close the socket when the key is revoked, also after naming a foreign workspace', async () => {
+  it('a socket closes when its key is revoked, even if the client named another workspace', async () => {
     const passing = await api.people.keyOf(owner.principal, ['read']);
     const foreign = (await api.people.workspaceOf('foreign')).owner.principal.workspaceId;
     const enter = async () => {
@@ -318,7 +318,7 @@ describe('GraphQL subscriptions after a loss of access', () => {
     expect(await socket.closed).toEqual({ code: 4403, reason: 'Forbidden' });
   });
 
-  it('close the socket when the user leaves a workspace, also after naming a foreign one', async () => {
+  it('a socket closes when the user leaves the workspace, even if the client named another workspace', async () => {
     const joined = await api.people.join(owner.person, 'leaving', 'member');
     const foreign = (await api.people.workspaceOf('elsewhere')).owner.principal.workspaceId;
     const [named, absent] = [foreign, '0198c0de-0000-7000-8000-000000000000'];
@@ -330,12 +330,12 @@ describe('GraphQL subscriptions after a loss of access', () => {
     for (const socket of sockets) expect(await socket.closed).toEqual({ code: 4403, reason: 'Forbidden' });
   });
 
-  it('close the idle socket when the token expires', async () => {
+  it('an idle socket closes when its token expires', async () => {
     const socket = await RawSocket.enter(api, await api.people.tokenOf('access-owner', 5));
     expect(await socket.closed).toEqual({ code: 4401, reason: 'Token expired' });
   });
 
-  it('close with 1001 when the server stops', async () => {
+  it('a socket closes with 1001 when the server stops', async () => {
     const other = await startTestApi(database, { takesJobs: false });
     const socket = await RawSocket.enter(other, owner.key);
     await other.close();

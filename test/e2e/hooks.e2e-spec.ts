@@ -196,7 +196,7 @@ describe('hooks of model calls', () => {
     expect(applied(dropped)).toEqual([['redact', ['dropCalls'], '']]);
   });
 
-  it('restart a round once, and tell the model why', async () => {
+  it('restart a round once, and send the model the reason', async () => {
     server.model.reply('rude', 'kind');
     const job = await server.run({ message: 'Hello', tools });
     expect([job.text, shown(job)]).toEqual(['kind', ['kind']]);

@@ -27,7 +27,7 @@ describe('MCP servers over GraphQL', () => {
     return found?.[1] ?? '';
   }
 
-  it('register, inspect and accept a server and offer its tools to members', async () => {
+  it('can be registered, inspected and accepted, and then offer their tools to members', async () => {
     const made = await given.register();
     expect(made).toMatchObject({ name: 'test', transport: 'HTTP', enabled: true, problem: null });
     expect(toolOf(made, 'echo')).toMatchObject({
@@ -50,7 +50,7 @@ describe('MCP servers over GraphQL', () => {
     );
   });
 
-  it('update a server by name with upsert and keep omitted fields', async () => {
+  it('are updated by name with upsert, and keep omitted fields', async () => {
     const input = { upsert: true, calls: { timeoutMs: 5_000 }, accept: { names: ['echo'] } };
     const made = await given.register(input);
     const repeated = await given.register({ upsert: true, enabled: false });
@@ -63,7 +63,7 @@ describe('MCP servers over GraphQL', () => {
     expect(again).toMatchObject({ userErrors: [{ code: 'conflict' }] });
   });
 
-  it('accept the setup of the documentation', async () => {
+  it('can be set up as the documentation shows', async () => {
     const { setWorkspaceSecret, registerMcpServer } = await given.admin.query(exampleOf('docs/mcp.md', 'register'), {
       url: given.server.url,
       token: 'canary-0123456789',
@@ -78,7 +78,7 @@ describe('MCP servers over GraphQL', () => {
     expect(offered).toEqual([{ name: 'send', offeredAs: 'mail.send', status: 'ACCEPTED' }]);
   });
 
-  it('update, disable, revoke and remove a server', async () => {
+  it('can be updated, disabled, revoked and removed', async () => {
     const { id } = await given.accepted();
     const headers = [{ name: 'X-Tenant', value: 'acme' }];
     const updated = await changeMcp(given.admin, MCP.UPDATE, {
@@ -99,7 +99,7 @@ describe('MCP servers over GraphQL', () => {
     expect(await given.admin.query(MCP.LIST)).toMatchObject({ mcpServers: { nodes: [] } });
   });
 
-  it('name the fault of an input', async () => {
+  it('are rejected with the fault of their input', async () => {
     const { id } = await given.register();
     const http = { url: given.server.url };
     const cases: [string, object, string, string | null][] = [
@@ -121,7 +121,7 @@ describe('MCP servers over GraphQL', () => {
     }
   });
 
-  it('show and change settings only for members who manage tools', async () => {
+  it('let only members who manage tools read and change their settings', async () => {
     const { id } = await given.accepted();
     for (const { key } of [given.people.member, given.people.viewer]) {
       const { mcpServers } = await graphqlMember(given.api, key).query(MCP.LIST);

@@ -9,7 +9,7 @@ import { eventually, untilWritten } from '../harness/eventually.js';
 import { startPluginServer } from '../harness/plugin-server.js';
 import { type NodeSketch, workflowDocument } from '../harness/workflow-document.js';
 
-describe('server with hooks of model calls', () => {
+describe('server with hooks of model calls:', () => {
   const plugin = (folder: string) => `import { appendFileSync, existsSync } from 'node:fs';
 import { defineHook, definePlugin, defineTool } from '@nightshift/plugin';
 
@@ -203,7 +203,7 @@ export default definePlugin({ name: 'acme', version: '1', tools: [note, hang], s
   });
 });
 
-describe('server with hooks of nodes', () => {
+describe('server with hooks of nodes:', () => {
   /** The hooks log their runs. The prompt selects what they do to the node `n`; the node `acme.hang` waits for a file. */
   const plugin = (folder: string) => `import { appendFileSync, existsSync } from 'node:fs';
 import { defineHook, defineNode, definePlugin } from '@nightshift/plugin';

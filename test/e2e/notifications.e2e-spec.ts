@@ -258,7 +258,7 @@ describe('notificationActivity', () => {
   });
 });
 
-describe('NightshiftClient notifications', () => {
+describe('NightshiftClient with notifications', () => {
   let proxy: TcpProxy;
   let client: Nightshift;
 

@@ -18,7 +18,7 @@ const error = (message: string, param: string | null = null, code: string | null
 });
 const session = { 'x-tool-event-format': 'openai', 'x-session-id': 's' };
 
-describe('errors of /v1 requests', () => {
+describe('the /v1 API', () => {
   it.each([
     [null, 'Missing or invalid Authorization header'],
     ['', 'Missing or invalid Authorization header'],
@@ -46,7 +46,7 @@ describe('errors of /v1 requests', () => {
     expect(await jobs()).toBe(before);
   });
 
-  it('gets the response for an empty body also when the body is chunked', async () => {
+  it('returns the same error for an empty chunked body as for an empty body', async () => {
     const headers = {
       ...{ Authorization: `Bearer ${stage.owner.key}`, 'Content-Type': 'application/json' },
       ...{ 'Transfer-Encoding': 'chunked', Connection: 'close' },

@@ -310,7 +310,7 @@ it('POST /v1/tools/execute returns 503 with Retry-After when the server stops, a
   expect(await isStopped(executedJob(response))).toBe(false);
 });
 
-describe('open requests', () => {
+describe('open requests:', () => {
   let stage: ExecuteStage;
 
   beforeAll(async () => {

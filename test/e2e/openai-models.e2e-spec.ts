@@ -15,7 +15,7 @@ import { defaultUsage, textReply, toolCallReply } from '../harness/scripted-repl
 import { smallWorkflow } from '../harness/workflow-documents.js';
 import { publish, republish, sketch } from '../harness/workflows.js';
 
-describe('list of /v1 models', () => {
+describe('/v1 models:', () => {
   let database: TestDatabase;
   let test: TestApi;
   let here: Record<Role, TestMember>;
@@ -83,7 +83,7 @@ describe('list of /v1 models', () => {
       });
     });
 
-    it('leaves out what cannot be used: drafts, archived agents, auto without agents', async () => {
+    it('omits drafts, archived agents, and auto without agents', async () => {
       const { id } = await agent('Gone');
       await agents().archive(here.owner.principal, id);
       await workflow('Billing');
@@ -178,7 +178,7 @@ describe('list of /v1 models', () => {
       expect(await idsOf()).toEqual(['auto', 'scripted']);
     });
 
-    it('chooses among several agents, and takes the only one without a choice', async () => {
+    it('chooses among several agents if it is auto, and uses the only agent without a routing call', async () => {
       await expect(meaning('auto')).rejects.toMatchObject({
         ...{
           status: 500,
@@ -203,7 +203,7 @@ describe('list of /v1 models', () => {
   });
 });
 
-describe('targets of /v1 requests', () => {
+describe('targets of /v1 requests:', () => {
   let stage: OpenAiStage;
 
   beforeAll(async () => {
@@ -309,8 +309,8 @@ describe('targets of /v1 requests', () => {
     });
   });
 
-  describe('fields and history of a /v1 request', () => {
-    it('store user, metadata and store with the response', async () => {
+  describe('a /v1 request', () => {
+    it('stores its user, metadata and store with the response', async () => {
       stage.model.enqueue(textReply(['ok']));
       const notes = { user: 'u-1', metadata: { a: 'b' }, store: true };
       const reply = await stage.client.ask(plain('hi', { ...notes, unknown_field: 1 }));
@@ -320,7 +320,7 @@ describe('targets of /v1 requests', () => {
       ]);
     });
 
-    it('label the job with its metadata, and start no job if it is over the limits of labels', async () => {
+    it('labels the job with its metadata, and starts no job if this exceeds the limits of labels', async () => {
       stage.model.enqueue(textReply(['ok']));
       const metadata = { team: 'billing', invoice: '7' };
       const { headers } = await stage.client.ask(plain('hi', { metadata }));
@@ -332,7 +332,7 @@ describe('targets of /v1 requests', () => {
       }
     });
 
-    it('turn earlier tool blocks into calls when they belong to the session', async () => {
+    it('turns earlier tool blocks into calls when they belong to the session', async () => {
       const headers = { 'x-tool-event-format': 'open-webui', 'x-session-id': 'webui' };
       stage.model.enqueue(
         toolCallReply([{ id: 'call_sum', name: 'add_numbers', arguments: '{"a":1,"b":2}' }]),
@@ -377,7 +377,7 @@ describe('targets of /v1 requests', () => {
       }
     });
 
-    it('start a new run for a plain history with tools', async () => {
+    it('starts a new run for a plain history with tools', async () => {
       stage.model.enqueue(textReply(['new']));
       const history = [
         user('one'),

@@ -182,7 +182,7 @@ describe('structured output', () => {
   });
 });
 
-describe('paused strict run', () => {
+describe('waiting /v1 job in the format openai', () => {
   const strict = (sessionId: string) => ({ 'x-tool-event-format': 'openai', 'x-session-id': sessionId });
   const messageOf = ({ json }: CompletionReply) => (json['error'] as { message?: string } | undefined)?.message;
 
@@ -329,7 +329,7 @@ describe('paused strict run', () => {
     ]);
   });
 
-  it('selects the tool of the agent when both define a name', async () => {
+  it('selects the tool of the agent when the agent and the request define the same name', async () => {
     stage.model.enqueue(textReply(['ok']));
     const both = { type: 'function', function: { name: 'add_numbers' } };
     const reply = await stage.client.ask(withTools([user('hi')], { tools: [both] }));

@@ -168,7 +168,7 @@ describe('waiting /v1 responses', () => {
   });
 
   describe('/v1 streams of a stopping server', () => {
-    it('break off, and another server continues them', async () => {
+    it('close before the end of the response, and another server sends the rest', async () => {
       const gate = createGate();
       const { body } = textReply(['One, ', 'two.']);
       const { test, client } = await stage.another({});

@@ -50,7 +50,7 @@ async function servePage(): Promise<PageServer> {
   return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }; // it listens on TCP
 }
 
-describe('OpenAPI pages', () => {
+describe('OpenAPI pages:', () => {
   interface Layer {
     readonly route?: { readonly path: string; readonly methods: Readonly<Record<string, boolean>> };
   }
@@ -86,7 +86,7 @@ describe('OpenAPI pages', () => {
   });
 
   describe('root page', () => {
-    it('GET / lists the endpoints without a credential', async () => {
+    it('lists the endpoints without a credential', async () => {
       const { status, headers, body } = await api.call('GET', '/');
       expect(status).toBe(200);
       const { endpoints } = body as { endpoints: Record<string, string> }; // by the OpenAPI document
@@ -241,7 +241,7 @@ describe('GraphQL explorer', () => {
   });
 });
 
-describe('allowed origins and hosts', () => {
+describe('allowed origins and hosts:', () => {
   /** Calls every API from a page of `origin`: status and whether the request id can be read, or why the browser refused. */
   async function callsFrom(origin: string): Promise<unknown> {
     const page = await browser.newPage();

@@ -10,7 +10,7 @@ import { eventually } from '../harness/eventually.js';
 import { startPluginServer } from '../harness/plugin-server.js';
 import { type NodeSketch, workflowDocument } from '../harness/workflow-document.js';
 
-describe('server with failing plugins', () => {
+describe('server with failing plugins:', () => {
   const plugin = `import { defineHook, defineNode, definePlugin, defineTool } from '@nightshift/plugin';
 
 const tool = (name, execute) => defineTool({ name, description: name, effect: 'pure', input: { type: 'object' }, execute });
@@ -195,7 +195,7 @@ export default definePlugin({
     it.each([
       ['stray_timer', 'from a timer'],
       ['stray_promise', 'from a promise'],
-    ])('appear in the log with the plugin, and the server goes on: %s', async (name, message) => {
+    ])('appear in the log with the plugin, and the server continues: %s', async (name, message) => {
       expect((await run(name)).status).toBe('completed');
       const line = await eventually('the error is logged', () =>
         server.logs().find(({ err }) => (err as { message?: string } | undefined)?.message === message),

@@ -158,7 +158,7 @@ it('The token of a delivery lets SyntrixClient read the history of its thread', 
   await expect(client.postMessage(root, { id: newId(), role: 'user' })).rejects.toThrow('403');
 });
 
-it('The example of the page lists the messages of users', async () => {
+it('The example of docs/triggers.md lists the messages of users', async () => {
   const { root, token } = await deliver();
   const script = documentExample('docs/triggers.md', 'read-thread').replace('acme', owner.principal.workspaceId);
   const env = { ...process.env, NIGHTSHIFT_URL: api.url, TOKEN: token, THREAD: root.replace('threads/', '') };

@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => database.close());
 
-describe('limits of refused requests', () => {
+describe('limits of refused requests:', () => {
   const METRICS_TOKEN = 'the token of the operators of this test';
 
   const wrongKey = () => `nsk_${randomBytes(6).toString('hex')}_${'x'.repeat(43)}`;
@@ -115,14 +115,14 @@ describe('limits of refused requests', () => {
       expect(await delayedCount()).toBe(before);
     });
 
-    it('gets health and readiness at once', async () => {
+    it('does not delay health and readiness', async () => {
       await exceedRate();
       const before = await delayedCount();
       await Promise.all([test.call('GET', '/healthz'), test.call('GET', '/readyz')]);
       expect(await delayedCount()).toBe(before);
     });
 
-    it('gets the close of a WebSocket with a wrong key later', async () => {
+    it('delays the close of a WebSocket with a wrong key', async () => {
       const before = await delayedCount();
       const sockets = await Promise.all([RawSocket.open(test), RawSocket.open(test), RawSocket.open(test)]);
       for (const socket of sockets) socket.send({ type: 'connection_init', payload: { apiKey: wrongKey() } });
@@ -148,7 +148,7 @@ describe('limits of refused requests', () => {
   });
 });
 
-describe('request bodies', () => {
+describe('request bodies:', () => {
   let test: TestApi;
   let owner: TestMember;
 

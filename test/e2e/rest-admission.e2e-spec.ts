@@ -354,7 +354,7 @@ describe('REST responses', () => {
     expect(reply.headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  it('say that a path cannot be decoded', async () => {
+  it('report a path that cannot be decoded', async () => {
     for (const path of ['/api/jobs/%FF/status', '/hooks/%FF', '/api/files/%FF'])
       expect([path, await shared.call('GET', path)]).toMatchObject([
         path,

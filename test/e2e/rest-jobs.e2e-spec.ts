@@ -13,7 +13,7 @@ import { chatBody, jobIdOf, type RestJobs, restJobs } from '../harness/rest-jobs
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { createGate, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
 
-describe('jobs over REST', () => {
+describe('jobs over REST:', () => {
   let database: TestDatabase;
   let model: ScriptedModel;
   let test: TestApi;
@@ -130,7 +130,7 @@ describe('jobs over REST', () => {
       await jobs.ended(jobIdOf(reply));
     });
 
-    it('returns the tool calls', async () => {
+    it('starts a job whose status contains its tool calls', async () => {
       const call = { id: 'c1', name: 'add_numbers', arguments: '{"a":2,"b":3}' };
       model.enqueue(toolCallReply([call]), textReply(['5']));
       const tools = [test.api.app.get(ToolRegistry).definitionOf('add_numbers')];

@@ -20,7 +20,7 @@ const expectDocumented = (state: unknown) => {
   expect(workflowStateSchema.parse(state)).toEqual(state);
 };
 
-describe('workflows over REST', () => {
+describe('workflows over REST:', () => {
   let database: TestDatabase;
   let api: TestApi;
   let people: Record<'owner' | 'admin' | 'member' | 'viewer', TestMember>;

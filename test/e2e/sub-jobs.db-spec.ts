@@ -181,7 +181,7 @@ describe('approval rules of an agent', () => {
     await stage.answer(asked, { decision: 'approve', argumentsHash: asked?.request['argumentsHash'] });
   };
 
-  it('apply two levels below its chat', async () => {
+  it('apply to the sub-job of a sub-job of its chat', async () => {
     const [inner, outer, who] = [fresh('inner'), fresh('outer'), fresh('careful')];
     const [line, pass, mail] = [fresh('ask'), fresh('pass'), fresh('mail')];
     await offerMail(inner, mail);
@@ -199,7 +199,7 @@ describe('approval rules of an agent', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'all done' });
   });
 
-  it('apply below its node', async () => {
+  it('apply to the sub-job of its node', async () => {
     const [inner, who, prompt, mail] = [fresh('inner'), fresh('careful'), fresh('node'), fresh('mail')];
     await offerMail(inner, mail);
     await careful(who, `workflow.${inner}`);

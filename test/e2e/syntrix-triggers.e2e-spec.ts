@@ -258,7 +258,7 @@ describe('a pending tool document', () => {
     expect(await answered(chat)).toMatchObject({ content: 'Done.' });
   });
 
-  it('becomes failed when its job is cancelled while it waits for an approval, and the chat goes on', async () => {
+  it('becomes failed when its job is cancelled while it waits for an approval, and the chat continues', async () => {
     const chat = newChat();
     await request(chat, 'book');
     const { jobId } = await openRequest();

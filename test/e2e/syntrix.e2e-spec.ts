@@ -239,6 +239,15 @@ describe('chats of a Syntrix database', () => {
   });
 });
 
+it('saveSyntrixConnection rejects a name used by 50 workspaces', async () => {
+  const other = await test.people.workspaceOf('late');
+  await inOtherWorkspaces(50, 'crowded');
+  const save = (name: string) => connect(test, server, { key: other.admin.key, name });
+  await expect(save('crowded')).rejects.toThrow('Too many workspaces use the connection name');
+  await save('roomy');
+  await save('roomy');
+});
+
 describe('a delivery of a Syntrix database', () => {
   it('that is repeated ten times in parallel starts one job and gets one answer', async () => {
     const chat = newChat();
@@ -361,15 +370,6 @@ describe('a delivery of a Syntrix database', () => {
     expect(await post('/webhook/llm', body, signed(body))).toMatchObject({ status: 200, body: 'OK' });
     await answered(chat);
     await jobsOf(chat);
-  });
-
-  it('cannot reach a 51st workspace by one name, because saving its connection is rejected', async () => {
-    const other = await test.people.workspaceOf('late');
-    await inOtherWorkspaces(50, 'crowded');
-    const save = (name: string) => connect(test, server, { key: other.admin.key, name });
-    await expect(save('crowded')).rejects.toThrow('Too many workspaces use the connection name');
-    await save('roomy');
-    await save('roomy');
   });
 
   it('over the rate limit of its connection may be sent again later', async () => {

@@ -175,7 +175,7 @@ describe('export of tool calls', () => {
       return counter;
     };
 
-    it('reads no further than its client', async () => {
+    it('reads rows only as fast as its client', async () => {
       const counter = countReads();
       const response = await begin(world.owner);
       let [seen, calm] = [0, 0];
@@ -190,7 +190,7 @@ describe('export of tool calls', () => {
       expect(counter.reads).toBeGreaterThanOrEqual(COUNT / 50);
     });
 
-    it('breaks off without its last line when the access ends', async () => {
+    it('ends without its last line when its caller loses access', async () => {
       const key = await api.people.keyOf(world.admin.principal, ['read', 'admin']);
       const response = await begin(key);
       await api.auth.members.changeRole(world.owner.person, { userId: world.admin.principal.userId, role: 'viewer' });

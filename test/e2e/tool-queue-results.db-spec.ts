@@ -281,7 +281,7 @@ describe('results of isolated calls', () => {
       expect(await storedFiles()).toEqual([]);
     });
 
-    it('stores the files when it arrives late and ends the doubt about an unknown outcome', async () => {
+    it('stores the files when it arrives late and resolves an unknown outcome', async () => {
       const sent = await queue.sendOne('once');
       await lose(sent);
       await sweep();

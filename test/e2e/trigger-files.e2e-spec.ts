@@ -141,7 +141,7 @@ describe('trigger files', () => {
     expect(counts).toEqual([1, 1]);
   });
 
-  it('act for the first owner at each load', async () => {
+  it('are saved as the first owner at each load', async () => {
     const { workspaceId } = people.owner.principal;
     await file({
       database: workspaceId,
@@ -161,7 +161,7 @@ describe('trigger files', () => {
     expect(await savers()).toEqual([`user:${people.owner.principal.userId}`]);
   });
 
-  it('replace what they loaded before, and a bad one changes nothing', async () => {
+  it('replace the triggers that they loaded before, and an invalid file changes nothing', async () => {
     const { workspaceId } = people.owner.principal;
     const trigger = { collection: 'messages', events: ['create'], url: '/webhook/llm' };
     await file({ database: workspaceId, triggers: { one: trigger, two: trigger } });
@@ -222,7 +222,7 @@ describe('TRIGGERS_PATH of a process', () => {
       return rows.map(({ id }) => id);
     });
 
-  it('reloads at SIGHUP; a bad file changes nothing, and the log has its name and reason', async () => {
+  it('reloads at SIGHUP; an invalid file changes nothing, and the log contains its name and the reason', async () => {
     write(trigger);
     const api = await start();
     expect(await stored()).toEqual(['one']);
@@ -239,7 +239,7 @@ describe('TRIGGERS_PATH of a process', () => {
     expect((await api.stop()).code).toBe(0);
   });
 
-  it('ends a start with status 1 and the name and reason of a bad file', async () => {
+  it('ends a start with status 1 and the name and reason of an invalid file', async () => {
     write({ ...trigger, condition: 'role ==' });
     await expect(start()).rejects.toThrow(/own\.json.*invalid condition/);
     expect(await stored()).toEqual(['one', 'two']);

@@ -35,7 +35,7 @@ interface Sent {
   readonly after: Readonly<Record<string, unknown>>;
 }
 
-describe('triggers for rows of this server', () => {
+describe('triggers for rows of this server:', () => {
   const SAVE = `mutation($definition: JSON!) {
   saveTrigger(input: { definition: $definition }) { trigger { id } userErrors { message } } }`;
   const START = `mutation($message: String!) {
@@ -286,7 +286,7 @@ describe('requests to triggers', () => {
       },
     );
 
-    it('answers a compressed body, a body over 1 MiB and one that does not arrive with a text', async () => {
+    it('answers a compressed body, a body over 1 MiB and one that does not arrive with a plain-text error', async () => {
       for (const path of paths()) {
         const body = bodyOf();
         expect(await post(path, body, { 'content-encoding': 'gzip', ...signed(body, 'syntrix') })).toEqual([
@@ -305,7 +305,7 @@ describe('requests to triggers', () => {
       }
     });
 
-    it('answers an error of the database with 500', async () => {
+    it('responds to a database error with 500', async () => {
       const broken = () => Promise.reject(new Error('the database is gone'));
       const mocks = [
         jest.spyOn(api.api.app.get(SyntrixConnectionsRepository), 'named').mockImplementation(broken),

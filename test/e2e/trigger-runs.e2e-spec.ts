@@ -117,7 +117,7 @@ describe('runs of triggers', () => {
     });
   });
 
-  it('stores the hashes of files in the event of a delayed run, for the retention of files', async () => {
+  it('store the hashes of files in the event of a delayed run, for the retention of files', async () => {
     const id = await hook({ delay: '1h' });
     const headers = { 'content-type': 'application/json' };
     const body = { deliveryId: 'd-1', attachments: ['a'.repeat(64), `file:${'b'.repeat(64)}`] };

@@ -86,7 +86,7 @@ const change = (changes: object = {}) => ({
 
 const failsOften = (id: unknown, times: number) =>
   eventually('failed', async () => ((await shown(id as string))['failed'] === times ? true : undefined));
-it('evaluates more than 100 changes, and with a trigger that a process whose clock is behind has saved', async () => {
+it('the server evaluates more than 100 changes, also with a trigger that a process with a slow clock saved', async () => {
   const { id } = await save(chatTrigger({ condition: 'false' }));
   const { id: newest } = await save(chatTrigger({ triggerId: 'newest', condition: 'missing' }));
   const future = `UPDATE trigger_definition SET saved_at = saved_at + interval '1 h' WHERE trigger_id = 'newest'`;
@@ -183,7 +183,7 @@ describe('triggers over GraphQL', () => {
       expect(await set(who, false)).toMatchObject({ trigger: null, userErrors: [{ code: expect.any(String) }] });
   });
 
-  it('belong to those who manage them, in their workspace', async () => {
+  it('can be read and deleted only by members of their workspace who manage triggers', async () => {
     const { id } = await save(chatTrigger());
     const others = await api.people.workspaceOf(`others-${newId()}`);
     for (const { key } of [people.member, people.viewer, others.owner]) {
@@ -195,7 +195,7 @@ describe('triggers over GraphQL', () => {
     expect(await shown(id as string)).not.toBeNull();
   });
 
-  it('show what would match and start, without starting it', async () => {
+  it('can be tested without a start: the test shows which would match and start', async () => {
     await save(chatTrigger({ start: { prompt: "'Answer: ' + content", thread: "'chat-' + event.document.room" } }));
     await save(chatTrigger({ triggerId: 'sends', start: undefined, url: '/webhook/llm', includeBefore: false }));
     await save(chatTrigger({ triggerId: 'fails', condition: 'missing' }));
@@ -271,7 +271,7 @@ describe('changes of documents', () => {
     expect(found).toMatchObject({ fired: 0, lastError: expect.stringContaining('Unknown variable: missing') });
   });
 
-  it('need a manager, another database than that of the workspace, and fewer than 1,001 entries', async () => {
+  it('are accepted only from members who manage triggers, for other databases than the workspace, and up to 1,000 entries', async () => {
     const { workspaceId } = people.admin.principal;
     const many = Array.from({ length: 1_001 }, () => change());
     const statuses = await Promise.all([
@@ -360,7 +360,7 @@ describe('requests to a trigger', () => {
     expect(await jobs()).toEqual([]);
   });
 
-  it('pass up to the rate of the trigger; a repetition does not count', async () => {
+  it('are accepted up to the rate of the trigger, which does not count repetitions', async () => {
     await save(hookTrigger({ rateLimit: 1 }));
     const texts = [1, 2, 3, 4].map((number) => JSON.stringify({ ...payload, number }));
     const replies = await Promise.all(texts.map((text) => send(text, syntrix(text))));

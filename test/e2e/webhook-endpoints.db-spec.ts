@@ -197,7 +197,7 @@ describe('webhooks of jobs', () => {
     };
   };
 
-  it('reach an endpoint one after the other for each job, by their numbers, and so when they are sent again', async () => {
+  it('reach an endpoint one after the other for each job, by their numbers, also when they are sent again', async () => {
     const { admin, endpointId, stage } = await setUp();
     const claimed = [await stage.startClaimed(), await stage.startClaimed(), await stage.startClaimed()];
     const node = { label: 'n', type: 'http', path: [] };

@@ -114,7 +114,7 @@ describe('content of a workflow job', () => {
   };
   const untilAsked = { a: agent('First.'), wait: { type: 'approval', prompt: 'Ok?' } };
 
-  it('survives its event log after a failed run, also for a later viewer', async () => {
+  it('stays readable without its event log after a failed run', async () => {
     stage.script('First.', textReply(['One.']));
     stage.script('Second.', errorReply(400));
     const edges = ['start -> a', 'start -> wait', 'wait -> b'];
@@ -127,7 +127,7 @@ describe('content of a workflow job', () => {
     expect(await keptOf(jobId)).toEqual({ rounds, content: 'One.' });
   });
 
-  it('survives its event log when the final output is too long', async () => {
+  it('stays readable without its event log when the final output is too long', async () => {
     stage.script('First.', textReply(['One.']));
     const long = { ...output, template: `{{input}}${'x'.repeat(70_000)}` };
     const jobId = await stage.run({ a: agent('First.'), out: long }, ['start -> a', 'start -> out']);
@@ -136,7 +136,7 @@ describe('content of a workflow job', () => {
     expect(await keptOf(jobId)).toEqual({ rounds, content: 'One.' });
   });
 
-  it('survives its event log when the run breaks', async () => {
+  it('stays readable without its event log when the handler throws', async () => {
     stage.script('First.', textReply(['One.']));
     const drive = jest.spyOn(WorkflowRunner.prototype, 'drive');
     drive.mockImplementationOnce(async function (this: WorkflowRunner) {
@@ -149,7 +149,7 @@ describe('content of a workflow job', () => {
     expect(await keptOf(jobId)).toEqual({ rounds: [{ text: 'One.', partial: true, length: 4 }], content: 'One.' });
   });
 
-  it('survives its event log when a run is cancelled', async () => {
+  it('stays readable without its event log when a run is cancelled', async () => {
     const gate = createGate();
     stage.script('First.', textReply(['One.']));
     stage.script('Never second.', { ...textReply(['Two.']), before: gate });
@@ -183,7 +183,7 @@ describe('content of a workflow job', () => {
     ]);
   });
 
-  it('appears once in the history of later agents', async () => {
+  it('appears once in the history of agents of later jobs', async () => {
     stage.script('Answer.', textReply(['Fine.']));
     const history = [
       { role: 'user', content: 'Hi.' },

@@ -24,7 +24,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-describe('workflow examples', () => {
+describe('workflow examples:', () => {
   let mail: HttpTarget;
   let mailStatus = 200;
   const played = new Set<string>();
@@ -175,8 +175,8 @@ describe('workflow examples', () => {
 const review = { hitl: { enabled: true, mode: 'review' } };
 
 /** The lines of the list of differences that only whole jobs show. */
-describe('or3-workflow-core does otherwise than a job', () => {
-  it('3: there the text of the last node of a body is workflow output; here only the text of its own last nodes', async () => {
+describe('differences of a job from or3-workflow-core:', () => {
+  it('3: or3 outputs the text of the last node of a body; Nightshift only the text of the last nodes of the workflow', async () => {
     const loop = { conditionPrompt: '<more?>', loopMode: 'fixed', maxIterations: 1 };
     const heard: string[] = [];
     await runThere(
@@ -194,7 +194,7 @@ describe('or3-workflow-core does otherwise than a job', () => {
     expect(deltas.map(({ body }) => body['text'])).toEqual(['Last']);
   });
 
-  it('10: there a restart repeats a request that was sent back; here it continues after it', async () => {
+  it('10: or3 repeats a request that was sent back after a restart; Nightshift continues after it', async () => {
     const document = definition({ a: ['agent', review] }, ['start > a']);
     const texts = ['Draft', 'lost', 'Draft', 'Better'];
     const seen: (string | undefined)[] = [];
@@ -239,7 +239,7 @@ describe('or3-workflow-core does otherwise than a job', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Better' });
   });
 
-  it('16: there a request never expires; here it does after seven days', async () => {
+  it('16: a request never expires in or3; in Nightshift it expires after seven days', async () => {
     const approval = { hitl: { enabled: true, mode: 'approval' } };
     const asked = createGate();
     const there = runThere(definition({ a: ['agent', approval] }, ['start > a']), worldOf({}), {

@@ -86,7 +86,7 @@ describe('workflow job of a lost worker', () => {
     expect(stage.requests('Quick branch.')).toHaveLength(1);
   });
 
-  it('continues a loop at its pass and decides no pass twice', async () => {
+  it('continues a loop at its iteration and decides no iteration twice', async () => {
     const gate = createGate();
     stage.script('More of it?', textReply(['continue']), textReply(['continue']), textReply(['done']));
     stage.script('Again.', textReply(['One.']), held(gate), textReply(['Two.']));

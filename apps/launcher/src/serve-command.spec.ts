@@ -73,7 +73,7 @@ describe('parseServeOptions', () => {
     expect(refusal('--', 'api')).toContain('too many arguments');
   });
 
-  it('refuses to run the sample once without running it', () => {
+  it('refuses --once together with --no-sample', () => {
     expect(refusal('--once', '--no-sample')).toContain("'--once' cannot be used with option '--no-sample'");
   });
 });

@@ -185,7 +185,7 @@ describe('the rights of a role', () => {
     expect(found).toEqual([]);
   });
 
-  it('let the system principal work and decide nothing', () => {
+  it('allow the system principal to work, but not to decide', () => {
     const system = systemPrincipal(here);
     expect(may(system, 'read', thread(here, other))).toBe(true);
     expect(may(system, 'cancel', job(here, other))).toBe(true);

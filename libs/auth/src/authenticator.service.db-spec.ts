@@ -148,7 +148,7 @@ describe('an API key', () => {
     await expect(authenticate(`Bearer ${text}`)).rejects.toMatchObject(refused);
   });
 
-  it('ends with the membership of its user, and does not come back with it', async () => {
+  it('stops working when its user leaves the workspace, and stays invalid when the user joins again', async () => {
     const { text } = await newKey(world.member);
     await identities.auth.members.remove(world.owner, world.member.userId);
     await expect(authenticate(`Bearer ${text}`)).rejects.toMatchObject(refused);
@@ -253,7 +253,7 @@ describe('Authenticator.recheck', () => {
 });
 
 describe('closing the authenticator', () => {
-  it('leaves the bus', () => {
+  it('ends its subscriptions to the bus', () => {
     expect(identities.bus.listening).toBeGreaterThan(0);
     identities.auth.close();
     expect(identities.bus.listening).toBe(0);

@@ -50,7 +50,7 @@ describe('a token', () => {
     expect(await authenticate(authorization)).toMatchObject({ role: 'viewer', workspaceId: world.viewer.workspaceId });
   });
 
-  it('must name one of several workspaces', async () => {
+  it('must name a workspace if its user has several', async () => {
     await identities.join(other.owner, `here${serial}-member`, 'viewer');
     const subject = `here${serial}-member`;
     await expect(identities.enter(subject)).rejects.toMatchObject({ code: 'bad_request', field: 'workspaceId' });

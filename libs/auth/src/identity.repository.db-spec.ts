@@ -87,7 +87,7 @@ describe('the user of an address', () => {
     });
   });
 
-  it('keeps its name when it is requested again', async () => {
+  it('keeps its name when it is requested again with another name', async () => {
     const id = await identities.userByEmail({ email: 'two@example.org', name: 'Two' });
     expect(await identities.userByEmail({ email: 'two@example.org', name: 'Second name' })).toBe(id);
     expect((await identities.user(id))?.name).toBe('Two');

@@ -22,7 +22,7 @@ const stuck: Model = {
 
 const request = { model: 'm', messages: [] };
 
-it('ends a response that is not complete in time with model_timeout, after its text', async () => {
+it('the time limit of a round ends an incomplete response with model_timeout, after its text', async () => {
   const clock = new ManualClock();
   const stream = withRoundLimit(stuck, 1_000, clock)
     .stream(request, new AbortController().signal)
@@ -34,7 +34,7 @@ it('ends a response that is not complete in time with model_timeout, after its t
   expect(clock.pending).toBe(0);
 });
 
-it('aborts the round when the job is aborted, and leaves no timer', async () => {
+it('the time limit of a round passes on the abort of its job, and leaves no timer', async () => {
   const clock = new ManualClock();
   const controller = new AbortController();
   const stream = withRoundLimit(stuck, 1_000, clock).stream(request, controller.signal)[Symbol.asyncIterator]();

@@ -145,7 +145,7 @@ describe('Files', () => {
       const event = { body: { attachment: inRun } };
       await tx.triggerRun.create({ data: { workspaceId, id: newId(), triggerId, key: 'k', event, tryAt: new Date() } });
     });
-  it('leaves a bucket alone for ten minutes in which it did not respond, then deletes the objects of removed files', async () => {
+  it('sends no request for ten minutes to a bucket that did not respond, then deletes the objects of removed files', async () => {
     const clock = new ManualClock();
     files.clock = clock;
     const { hash } = await save('removed by the retention');

@@ -37,7 +37,7 @@ describe('JobOwnersRepository', () => {
   const find = (process: TestJobs, workspaceId: string, jobId: string) =>
     process.app.get(JobOwnersRepository).find(workspaceId, jobId);
 
-  it('reads nothing for a job that this process has started', async () => {
+  it('runs no query for a job that this process has started', async () => {
     const { workspaceId } = jobs;
     const createdBy = newId();
     const { jobId } = await jobs.app.get(JobStarter).start(jobs.request({ createdBy }));

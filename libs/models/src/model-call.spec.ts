@@ -46,7 +46,7 @@ class Connection {
   }
 }
 
-it('yields a whole response whose end arrives while the reader is behind', async () => {
+it('a model call yields a whole response whose end arrives while the reader is behind', async () => {
   const pieces = Array.from({ length: 40 }, (_, i) => `${i} `.repeat(20_000));
   const bytes = Buffer.concat([...pieces.map(piece), finish]);
   const reads: Buffer[] = [];
@@ -70,7 +70,7 @@ it('yields a whole response whose end arrives while the reader is behind', async
   expect(text === pieces.join('')).toBe(true);
 });
 
-it('reports each piece of the arguments of a tool call as data, and no keep-alive comment', async () => {
+it('a model call reports each piece of tool arguments as data, and no keep-alive comment', async () => {
   let data = 0;
   const call = new ModelCall({
     ...{ clock: systemClock, signal: new AbortController().signal, apiKey: null },

@@ -11,7 +11,7 @@ const plan = (missed: MissedPolicy, now: number, from = at('09:00')) => {
 };
 
 describe('missed slots', () => {
-  it.each<[MissedPolicy]>([['skip'], ['once'], ['all']])('%s: one that is on time starts a job', (missed) => {
+  it.each<[MissedPolicy]>([['skip'], ['once'], ['all']])('%s: a slot on time starts a job', (missed) => {
     expect(plan(missed, at('09:00:59'))).toEqual({ start: [9], skip: [], next: [10] });
   });
 

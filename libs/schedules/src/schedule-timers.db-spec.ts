@@ -356,13 +356,13 @@ describe('queue messages of a schedule', () => {
     await database.postgres.workerPool.query('DELETE FROM pgboss.job');
   });
 
-  it('exist once for a slot that is announced several times', async () => {
+  it('are sent once for a slot that is announced several times', async () => {
     const { id, nextSlotAt } = await schedule();
     await service().setEnabled(here.admin, id, { enabled: true });
     expect(await messages('schedule.due', id)).toEqual([{ state: 'created', at: nextSlotAt }]);
   });
 
-  it('come from the sweep for a slot that has lost its message', async () => {
+  it('are sent by the sweep for a slot whose message was lost', async () => {
     const { id } = await schedule();
     await database.postgres.workerPool.query('DELETE FROM pgboss.job');
     await sql(`UPDATE workflow_schedule SET next_slot_at = clock_timestamp() + interval '1 minute' WHERE id = $1`, [

@@ -148,7 +148,7 @@ describe('the schedules of a workspace', () => {
     expect((await service().list(stranger, { kind: 'workflow' }, { first: 5 })).items).toEqual([]);
   });
 
-  it('start at their times', async () => {
+  it('start jobs at their times', async () => {
     const saved = await save();
     const slots = service().nextSlots(saved, 6);
     expect([slots[0], slots.length]).toEqual([saved.nextSlotAt, 6]);
@@ -188,7 +188,7 @@ describe('the schedules of a workspace', () => {
     await expect(save(change)).rejects.toMatchObject(expected);
   });
 
-  it('stop at 200 per workspace', async () => {
+  it('are limited to 200 per workspace', async () => {
     await database.postgres.withWorkspaceSql(here.owner.workspaceId, (client) =>
       client.query(
         `INSERT INTO workflow_schedule (workspace_id, id, workflow_id, cron, time_zone, missed, prompt, enabled, created_by, saved_by)

@@ -26,7 +26,7 @@ describe('compileSchema', () => {
     expect(() => compileSchema(object({ a: { $ref: 'http://127.0.0.1:1/schema.json' } }))).toThrow('cannot be used');
   });
 
-  it('says that a chain of references is too long to compile', () => {
+  it('rejects a chain of references that is too long to compile', () => {
     const links = Array.from({ length: 500 }, (_, n) => [`p${n}`, { items: { $ref: `#/$defs/p${n + 1}` } }] as const);
     const $defs: Record<string, unknown> = Object.fromEntries<unknown>([...links, ['p500', { type: 'string' }]]);
     expect(() => compileSchema({ $defs, $ref: '#/$defs/p0' })).toThrow('its references are nested too deep');

@@ -9,13 +9,13 @@ describe('the statuses of a tool call', () => {
       expect(toolCallMoves[status].some((to) => !isOpen(to))).toBe(true);
   });
 
-  it('allows only a decision to change a settled call, and only an interrupted one', () => {
+  it('allow only a decision to change a settled call, and only an interrupted one', () => {
     const settled = toolCallStatuses.filter((status) => !isOpen(status));
     expect(settled.filter((status) => !isFinal(status))).toEqual(['interrupted']);
     expect(toolCallMoves.interrupted).toEqual(['pending', 'completed', 'error']);
   });
 
-  it('interrupts only running calls', () => {
+  it('allow only running calls to be interrupted', () => {
     expect(toolCallStatuses.filter((from) => toolCallMoves[from].includes('interrupted'))).toEqual(['running']);
   });
 });

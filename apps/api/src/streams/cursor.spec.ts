@@ -13,7 +13,7 @@ it.each([
   [undefined, '', undefined],
   ['0', undefined, 0],
   [undefined, '99999999999999', 2_147_483_647],
-])('header %p and ?after=%p mean %p', (header, after, cursor) => {
+])('the stream cursor of header %p and ?after=%p is %p', (header, after, cursor) => {
   expect(toCursor(header, after)).toBe(cursor);
 });
 
@@ -26,7 +26,7 @@ it.each([
   [undefined, '-1'],
   [undefined, ' 7'],
   [undefined, ['1', '2']],
-])('refuses header %p and ?after=%p by name', (header, after) => {
+])('the stream cursor is refused by name for header %p and ?after=%p', (header, after) => {
   const refused = () => toCursor(header, after);
   expect(refused).toThrow(AppError);
   expect(refused).toThrow(expect.objectContaining({ code: 'invalid_cursor' }));

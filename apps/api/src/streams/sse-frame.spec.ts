@@ -10,19 +10,19 @@ function read(text: string): EventSourceMessage[] {
   return messages;
 }
 
-it('omits absent fields of a frame', () => {
+it('an SSE frame omits absent fields', () => {
   expect(sseFrame({ data: 1 })).toBe('data: 1\n\n');
   expect(sseFrame({ event: 'closed', data: {} })).toBe('event: closed\ndata: {}\n\n');
 });
 
-it('writes every text as one line of data', () => {
+it('an SSE frame contains every text as one line of data', () => {
   const text = 'a\nb\r\nc\rd\u2028e\0f\ud83d';
   const [message] = read(sseFrame({ id: 3, event: 'text-delta', data: { text } }));
   expect(message).toMatchObject({ id: '3', event: 'text-delta' });
   expect(JSON.parse(message?.data ?? '')).toEqual({ text });
 });
 
-it('round-trips any text through an independent parser', () => {
+it('an SSE frame gives an independent parser the same text, for any text', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(), fc.string({ unit: 'binary' }))), (sent) => {
       const messages = read(sent.map(([id, text]) => sseFrame({ id, event: 'x', data: { text } })).join(''));

@@ -5,7 +5,7 @@ import { formatAge, formatDuration } from './duration.js';
 import { showArguments } from './show-arguments.js';
 import { formatTable } from './table.js';
 
-describe('durations', () => {
+describe('the format of durations', () => {
   it.each([
     [0, '0 ms'],
     [12.4, '12 ms'],
@@ -16,7 +16,7 @@ describe('durations', () => {
     [3_600_000, '1 h'],
     [3_780_000, '1 h 3 min'],
     [180_000_000, '2 d 2 h'],
-  ])('formats %s ms as %s', (ms, text) => {
+  ])('turns %s ms into %s', (ms, text) => {
     expect(formatDuration(ms)).toBe(text);
   });
 
@@ -25,12 +25,12 @@ describe('durations', () => {
     [-7 * 86_400_000 + 2_000, 'in 7 d'],
     [185_000, '3 min ago'],
     [-5_000, 'in 5 s'],
-  ])('formats %s ms before now as %s', (ms, text) => {
+  ])('turns an instant %s ms ago into %s', (ms, text) => {
     expect(formatAge(new Date(1_000_000_000_000 - ms), 1_000_000_000_000)).toBe(text);
   });
 });
 
-describe('widths', () => {
+describe('the width of text', () => {
   it('counts columns, not code units', () => {
     expect(textWidth('日本')).toBe(4);
     expect(textWidth('👩‍👩‍👧')).toBe(2);
@@ -38,7 +38,7 @@ describe('widths', () => {
     expect(cutToWidth('short', 5)).toBe('short');
   });
 
-  it('lines up a table, and cuts its last column only', () => {
+  it('aligns the columns of a table, and truncates only the last one', () => {
     const row = (...cells: string[]) => cells.map((text) => ({ text }));
     expect(formatTable(row('A', 'LONGER'), [row('日本', 'x'), row('a', 'y'.repeat(40))], 20)).toEqual([
       'A     LONGER',
@@ -48,7 +48,7 @@ describe('widths', () => {
   });
 });
 
-describe('arguments of a call', () => {
+describe('showArguments', () => {
   it('prints values on one line, without characters that could move the cursor', () => {
     expect(showArguments('{"expression":"17 * 23","deep":{"a":[1]}}')).toBe('expression: "17 * 23", deep: {"a":[1]}');
     expect(showArguments('not\u001b[2J JSON\nat all')).toBe('not[2J JSON at all');

@@ -49,12 +49,12 @@ describe('commands that answer a request', () => {
     expect(lines('HUMAN_INPUT', { inputSchema: { type: 'boolean' } })[0]).toBe("--data 'true'");
   });
 
-  it('deliver the data of an awaited event, and do not exist for a wait until an instant', () => {
+  it('deliver the data of an awaited event, and are omitted for a wait until an instant', () => {
     expect(lines('WAIT', { key: 'wait', event: 'paid' })).toEqual(["--data '…'"]);
     expect(lines('WAIT', { key: 'wait' })).toEqual([]);
   });
 
-  it('do not exist for a request that another person must answer', () => {
+  it('are omitted for a request that another person must answer', () => {
     expect(lines('TOOL_APPROVAL', { approvable: true }, false)).toEqual([]);
   });
 });

@@ -71,7 +71,7 @@ describe('nightshift admin tools-key', () => {
     expect(await login(first)).toMatchObject({ toolsKey: first.NIGHTSHIFT_TOOLS_KEY });
   });
 
-  it('seals secrets of tools with the key that were sealed with the root secret', async () => {
+  it('encrypts the secrets of tools again with the new key if the root secret encrypted them', async () => {
     const sealed = rootBox({ kind: 'root', secret: secrets[0], previous: [] }).seal(
       new Secret('a canary value'),
       place,
@@ -91,7 +91,7 @@ describe('nightshift admin tools-key', () => {
     ).toBe('a canary value');
   });
 
-  it('prints another key after the secret was rotated, and the old key neither logs in nor opens', async () => {
+  it('prints another key after the secret was rotated, and the old key neither logs in nor decrypts', async () => {
     await using cleanUp = new AsyncDisposableStack();
     await rotateSecret(settings(secrets[1], secrets[0]), cleanUp);
     const second = await accessWith(secrets[1]);

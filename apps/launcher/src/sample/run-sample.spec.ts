@@ -36,7 +36,7 @@ describe('SampleView', () => {
     expect(text).toBe('     1 ms  round 2, demo\n     2 ms    It is noon.\n             Yes.\n');
   });
 
-  it('shows no control characters of a model, and not more of a result than a line', () => {
+  it('shows no control characters of a model, and only one line of a result', () => {
     const text = shown(
       [1, { type: 'text', text: '\u001b[31mred' }],
       [2, { ...call, isSettled: true, outcome: `one\ntwo${'x'.repeat(500)}` }],

@@ -26,7 +26,7 @@ describe('SampleStopwatch', () => {
     });
   });
 
-  it('reports a job that still waits when the sample leaves it', () => {
+  it('reports a job that still waits when the sample ends', () => {
     const watch = new SampleStopwatch('job', 5);
     watch.onEvent({ type: 'round-started', round: 1, model: 'demo' }, 7);
     expect(watch.onEvent({ type: 'waiting' }, 8)).toBeUndefined();

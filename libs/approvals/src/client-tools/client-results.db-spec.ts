@@ -48,7 +48,7 @@ describe('client tool results', () => {
     expect(await calls.jobStatus(jobId)).toBe('queued');
   });
 
-  it('accept a result within a claim that was not validated', async () => {
+  it('settle the call also within a claim that was not validated', async () => {
     const { jobId } = await calls.open(me);
     const { claimToken } = await claim(jobId);
     await calls.service.submit(me, jobId, { callId, claimToken, result: '' });
@@ -75,7 +75,7 @@ describe('client tool results', () => {
     },
   );
 
-  it('accept a result that was validated before the policy blocked the call', async () => {
+  it('count if they were validated before the policy blocked the call', async () => {
     const { jobId } = await calls.open(me);
     const { claimToken } = await claim(jobId);
     await calls.service.validate(me, jobId, { callId, claimToken });

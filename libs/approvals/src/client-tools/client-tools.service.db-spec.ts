@@ -11,7 +11,7 @@ import { ApprovalPoliciesService } from '../policies/approval-policies.service.j
 
 const callId = 'call_1';
 
-describe('calls that clients run', () => {
+describe('calls that clients run:', () => {
   let database: TestDatabase;
   let calls: TestClientCalls;
   let people: Record<Role, MemberPrincipal>;
@@ -96,7 +96,7 @@ describe('calls that clients run', () => {
   });
 
   describe('a validated claim', () => {
-    it('starts the call and lasts for the time of the tool and a little more', async () => {
+    it('starts the call and lasts slightly longer than the timeout of the tool', async () => {
       const { jobId } = await calls.open(me, { toolTimeoutMs: 600_000 });
       const { claimToken, expiresAt } = await claim(jobId);
       const validated = await calls.service.validate(me, jobId, { callId, claimToken });
@@ -107,7 +107,7 @@ describe('calls that clients run', () => {
       expect(await refusal(claim(jobId, 'phone'))).toEqual(['already_claimed', 'Tool call already claimed', 'running']);
     });
 
-    it('keeps the request open beyond its timeout', async () => {
+    it('keeps the request open beyond the timeout of the request', async () => {
       const { jobId } = await calls.open(me, { wait: { timeoutMs: 1_000, onTimeout: 'skip' } });
       const { claimToken } = await claim(jobId);
       await calls.service.validate(me, jobId, { callId, claimToken });
@@ -147,7 +147,7 @@ describe('calls that clients run', () => {
   });
 
   describe('a call that may not run any more', () => {
-    it.each(['block', 'require_approval'] as const)('denies the call to its client: %s', async (action) => {
+    it.each(['block', 'require_approval'] as const)('is not given to its client: %s', async (action) => {
       const { jobId } = await calls.open(me);
       const { claimToken } = await claim(jobId);
       const policy = { rules: [{ match: 'open_file', action }] };

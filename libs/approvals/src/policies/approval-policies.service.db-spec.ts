@@ -59,7 +59,7 @@ describe('the policy of a workspace', () => {
     expect(await here.policies.find(red.owner, 3)).toBeNull();
   });
 
-  it('applies at once in this process, and in others when their cached copy expires', async () => {
+  it('applies at once in the process that saves it, and in others when their cached copy expires', async () => {
     const { workspaceId } = red.owner;
     expect((await there.policies.current(workspaceId)).version).toBe(0);
     await here.policies.save(red.owner, { policy: asking, expectedVersion: null });

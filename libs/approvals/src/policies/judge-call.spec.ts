@@ -146,7 +146,7 @@ describe('judgeCall with several layers of the policy', () => {
     expect(ask([], { ownApproval: 'block' }).action).toBe('block');
   });
 
-  it('approves every call when there are none', () => {
+  it('approves every call without layers', () => {
     expect(ask([]).action).toBe('auto_approve');
   });
 

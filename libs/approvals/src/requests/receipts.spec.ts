@@ -29,7 +29,7 @@ describe('the receipts of a round', () => {
     );
   });
 
-  it('writes no receipt when no call needed a decision', () => {
+  it('are absent when no call needed a decision', () => {
     expect(approvalReceipts([])).toBeNull();
     expect(approvalReceipts([call('a', 'policy'), call('b', null), call('c', 'blocked')])).toBeNull();
   });

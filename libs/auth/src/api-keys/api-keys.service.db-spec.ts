@@ -28,7 +28,7 @@ const make = (who: MemberPrincipal, scopes: KeyScope[], expiresAt?: number) =>
 const enter = (text: string) => auth.authenticator.authenticate({ authorization: `Bearer ${text}` });
 
 describe('a new key', () => {
-  it('appears once and is stored as prefix and digest only', async () => {
+  it('is returned once, and stored as prefix and digest only', async () => {
     const { key, text } = await make(world.owner, ['read']);
     expect(text.startsWith(`nsk_${key.prefix}_`)).toBe(true);
     expect(JSON.stringify(key)).not.toContain(text.slice(-43));
@@ -186,7 +186,7 @@ describe('keys', () => {
   });
 });
 
-it('the keys of a user and of a workspace are limited, also when they are made at once; revoked ones do not count', async () => {
+it('the limits on keys of a user and of a workspace apply to concurrent creations too, and do not count revoked keys', async () => {
   const limited = openTestIdentities(database, undefined, { MAX_API_KEYS_PER_USER: '3', MAX_API_KEYS: '4' });
   const { owner, admin } = await limited.workspaceOf('limited');
   const makeAll = (who: MemberPrincipal, count: number) =>

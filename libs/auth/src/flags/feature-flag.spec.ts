@@ -85,7 +85,7 @@ describe('positionOf', () => {
     expect(Math.abs(share * 100 - percent)).toBeLessThan(1.5);
   });
 
-  it('starts another flag with other workspaces', () => {
+  it('orders workspaces differently for each flag', () => {
     const isEarly = (flag: string) => (id: string) => positionOf(flag, id) < 10;
     const both = ids.filter(isEarly('new-search')).filter(isEarly('new-editor'));
     expect(both.length / ids.length).toBeCloseTo(0.01, 2);

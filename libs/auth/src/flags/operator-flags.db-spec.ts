@@ -44,7 +44,7 @@ describe('OperatorFlags', () => {
     expect(await operator.list()).toContainEqual(expect.objectContaining({ name: 'first', rolloutPercent: 20 }));
   });
 
-  it('moves an id between the lists, and takes it from both', async () => {
+  it('moves an id between the lists, and removes it from both', async () => {
     const { workspaceId } = red.owner;
     await set('lists', { allow: [workspaceId, blue.owner.userId] });
     expect(await set('lists', { deny: [workspaceId] })).toMatchObject({
@@ -89,7 +89,7 @@ describe('OperatorFlags', () => {
     expect([...(shared?.allowed ?? [])].sort()).toEqual([...ids].sort());
   });
 
-  it('refuses flag 101', async () => {
+  it('refuses a 101st flag', async () => {
     const free = 100 - (await operator.list()).length;
     for (let at = 0; at < free; at++) await set(`filler-${at}`);
     await expect(set('one-more')).rejects.toMatchObject({ code: 'limit_reached' });

@@ -170,7 +170,7 @@ describe('the seed', () => {
   });
 });
 
-it('limits the workspaces of a user, also when they are created concurrently', async () => {
+it('the limit on workspaces of a user applies to concurrent creations too', async () => {
   const limited = openTestIdentities(database, undefined, { MAX_WORKSPACES_PER_USER: '3' });
   const authorization = await limited.bearer('collector');
   const identity = await limited.auth.authenticator.identify({ authorization });

@@ -65,7 +65,7 @@ describe('AgentsService', () => {
     expect(await agents.listed(here.viewer)).toEqual([listed, expect.objectContaining({ name: 'Second' })]);
   });
 
-  it('accepts ids, slugs and names as references as soon as an agent is created, renamed or archived here', async () => {
+  it('accepts ids, slugs and names as references as soon as an agent is created, renamed or archived in this process', async () => {
     const { workspaceId } = here.owner;
     const meant = (...refs: string[]) => Promise.all(refs.map((ref) => agents.mayBeNamed(workspaceId, ref)));
     expect(await meant('clerk', 'Clerk')).toEqual([false, false]);

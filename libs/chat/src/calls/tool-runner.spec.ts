@@ -6,7 +6,7 @@ import type { ToolCallTelemetry, ToolCatalog } from '#tools';
 import type { CallingRun } from './calling-run.js';
 import { type RunnableCall, ToolRunner } from './tool-runner.js';
 
-it('tracks a call as work of its run, from the commit of its start until it is settled', async () => {
+it('ToolRunner tracks a call as work of its run, from the commit of its start until the call is settled', async () => {
   let working = 0;
   const seen: [string, number][] = [];
   const note = (step: string): Promise<void> => {

@@ -38,7 +38,7 @@ describe('toolLoop at its limits', () => {
     expect(planned(steps).at(-1)?.disposition).toMatchObject({ status: 'skipped' });
   });
 
-  it('requests a round without tools after two rounds of repeated calls only', async () => {
+  it('requests a round without tools after two rounds with repeated calls only', async () => {
     const same = [calls(['x', '{"a":1}'])];
     const { requests, steps } = await play([same, same, same, [[text('fine'), finish()]]]);
     expect(requests.map((request) => request.tools?.length)).toEqual([3, 3, 3, undefined]);

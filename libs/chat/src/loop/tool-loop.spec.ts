@@ -85,13 +85,13 @@ describe('toolLoop', () => {
     expect(requests[1]?.messages.slice(2).map((message) => message.content)).toEqual(['one', 'two']);
   });
 
-  it('handles calls when the finish reason is stop', async () => {
+  it('runs calls also when the finish reason is stop', async () => {
     const [asked] = calls(['x']);
     const { steps } = await play([[[...(asked ? [asked] : []), finish('stop')]], [[text('.'), finish()]]]);
     expect(kinds(steps)).toContain('run-calls');
   });
 
-  it('does not hand out a call that cannot run and adds its error result', async () => {
+  it('does not yield a call that cannot run, and adds its error result', async () => {
     const { steps, requests } = await play([[calls(['nope'], ['theirs'])], [[text('.'), finish()]]]);
     expect(kinds(steps)).not.toContain('run-calls');
     expect(requests[1]?.messages.slice(2).map((message) => message.content)).toEqual([

@@ -120,7 +120,7 @@ describe('FileDownload', () => {
     expect(files.users).toEqual(['ada', 'bob']);
   });
 
-  it('reads four parts at once, whatever the number of downloads', async () => {
+  it('reads four parts at once, for any number of downloads', async () => {
     const { files, nextTurn, start } = stage();
     for (const user of ['ada', 'bob', 'eve'])
       for (let i = 0; i < 5; i += 1) start(user, true).ended.catch(() => undefined);
@@ -144,7 +144,7 @@ describe('FileDownload', () => {
     start('bob', false).ended.catch(() => undefined);
   });
 
-  it('disconnects a client that takes nothing for a minute', async () => {
+  it('disconnects a client that reads nothing for a minute', async () => {
     const { files, streams, clock, nextTurn, start } = stage();
     const { response, ended } = start('ada', false);
     for (let part = 0; part < 2; part += 1) {

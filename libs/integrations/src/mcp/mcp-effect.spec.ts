@@ -35,7 +35,7 @@ describe('effectOf', () => {
     [[readOnly, null, 'idempotent'], 'idempotent'],
     [[readOnly, 'once', 'idempotent'], 'idempotent'],
     [[idempotent, 'once', null], 'once'],
-  ])('lets settings make it stricter: %j is %s', (given, expected) => {
+  ])('lets settings make the effect stricter: %j is %s', (given, expected) => {
     expect(effect(given)).toBe(expected);
   });
 

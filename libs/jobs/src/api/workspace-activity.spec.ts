@@ -47,7 +47,7 @@ describe('WorkspaceActivity', () => {
     expect([value?.length, value?.at(-1)]).toEqual([1_000, 'job-4999']);
   });
 
-  it('ends with its viewers and leaves the bus', async () => {
+  it('ends its subscription to the bus when its last viewer leaves', async () => {
     const { bus, activity, ending, watch } = setUp();
     const [one, other] = [watch(), watch()];
     expect([activity.size, bus.listening]).toEqual([1, 1]);

@@ -48,7 +48,7 @@ describe('CancelRepository', () => {
     await expect(jobs.claim(jobId)).rejects.toThrow('cannot be claimed');
   });
 
-  it('JobStopper counts and logs a job that ends without a worker, once', async () => {
+  it('lets JobStopper count and log a job that ends without a worker once', async () => {
     const jobId = await startOne();
     const { workspaceId } = jobs;
     await jobs.rows('UPDATE job SET rounds = 7 WHERE id = $1', [jobId]);

@@ -39,7 +39,7 @@ describe('toLogRows', () => {
     expect(sizes([...many(20), finished(20, 'x'.repeat(1_025)), ...many(20)])).toEqual([20, 1, 20]);
   });
 
-  it('eventsOf returns each event once and in order after any cursor', () => {
+  it('lets eventsOf return each event once and in order after any cursor', () => {
     const event = fc.oneof(
       { weight: 30, arbitrary: fc.nat(99).map(started) },
       { weight: 30, arbitrary: fc.nat(99).map((i) => finished(i)) },

@@ -47,7 +47,7 @@ function stage(env: Readonly<Record<string, string>>) {
   return { state, checksIn: (seconds: number) => watch.checksIn(seconds, () => state.checks) };
 }
 
-it('looks for jobs without a client rarely while jobs run in the background, and each second after it saw one', async () => {
+it('ForegroundWatch looks for jobs without a client rarely while jobs run in the background, and each second after it saw one', async () => {
   const { state, checksIn } = stage({ BACKGROUND_JOBS_ENABLED: 'true' });
   expect(await checksIn(60)).toBe(4);
   state.found = [{ workspaceId: 'w', jobId: 'j' }];
@@ -58,12 +58,12 @@ it('looks for jobs without a client rarely while jobs run in the background, and
   expect(await checksIn(60)).toBe(4);
 });
 
-it('looks for jobs without a client each second while jobs run with a client only', async () => {
+it('ForegroundWatch looks for jobs without a client each second while jobs run with a client only', async () => {
   const { checksIn } = stage({ BACKGROUND_JOBS_ENABLED: 'false' });
   expect(await checksIn(60)).toBe(60);
 });
 
-it('cancels a job without a client although another one cannot be cancelled', async () => {
+it('ForegroundWatch cancels a job without a client although another one cannot be cancelled', async () => {
   const { state, checksIn } = stage({ BACKGROUND_JOBS_ENABLED: 'false' });
   state.found = ['first', 'second'].map((jobId) => ({ workspaceId: 'w', jobId }));
   state.refused = 'first';

@@ -151,7 +151,7 @@ describe('Presence', () => {
     await presence.onModuleDestroy();
   });
 
-  it('lets a viewer in when the database does not answer', async () => {
+  it('admits a viewer when the database does not respond', async () => {
     class ShortTimeout extends Presence {
       protected override readonly timeoutMs = 1;
     }

@@ -220,7 +220,7 @@ describe('Retention', () => {
     expect(await pass()).toMatchObject({ deleted: 1 });
   });
 
-  it('counts from the end of a job and not from its creation', async () => {
+  it('measures the age of a job from its end, not from its creation', async () => {
     const jobId = await endedAgo(11 * hour);
     await jobs.rows('UPDATE job SET finished_at = clock_timestamp() WHERE id = $1', [jobId]);
     expect(await pass()).toMatchObject({ trimmed: 0, deleted: 0 });
@@ -259,7 +259,7 @@ describe('Retention', () => {
     expect(await pass()).toMatchObject({ markers: 1 });
   });
 
-  it('ends a pass when the database is away, and continues behind that workspace in the next pass', async () => {
+  it('ends a pass when the database is unavailable, and continues after that workspace in the next pass', async () => {
     await openTestJobs(database, {}).then((second) => opened.push(second));
     const visits: string[] = [];
     let isAway = true;
@@ -279,7 +279,7 @@ describe('Retention', () => {
     expect(visits.slice(1)).toContain(visits[0]);
   });
 
-  it('passes on to other workspaces and rows when one cannot be deleted', async () => {
+  it('continues with other workspaces and rows when a row cannot be deleted', async () => {
     const visits: string[] = [];
     const retention = jobs.app.get(Retention);
     retention.register({ deleteExpired: () => Promise.reject(new Error('away')) });

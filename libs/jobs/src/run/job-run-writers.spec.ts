@@ -128,7 +128,7 @@ describe('JobRun with several writers', () => {
     expect(run.signal.aborted).toBe(true);
   });
 
-  it('rejects a start with LeaseLost if an answer and no cancel is found', async () => {
+  it('rejects a start with LeaseLost if it finds an answer and no cancel', async () => {
     const { run, refuse } = scene(() => Promise.resolve({ cancelRequested: false, answered: 1 }));
     const start = caught(run.commitUnlessCancelled({ events: [warning('a', 'start')] }));
     await refuse();

@@ -46,7 +46,7 @@ function scene() {
 }
 
 describe('the attempt of an event', () => {
-  it('counts when the event is appended, even if it is written later', async () => {
+  it('is the attempt in which it is appended, even if it is written later', async () => {
     const { run, writes, endWrite } = scene();
     void run.text(1, 'first ');
     run.append({ events: [{ type: 'warning', body: { code: 'a', text: 'before' } }] });

@@ -33,7 +33,7 @@ function view(log: readonly NewJobEvent[]) {
 }
 
 describe('RunText', () => {
-  it('gives text that only a node shows no offset', () => {
+  it('sets no offset for text that only a node shows', () => {
     const text = new RunText(4);
     expect(bodies([text.text(1, 'aside', node('a', false)), text.text(2, 'main', node('b', true))])).toEqual([
       { round: 1, text: 'aside', nodeId: 'a' },
@@ -42,7 +42,7 @@ describe('RunText', () => {
     expect([text.close(1), text.close(2), text.contentLength]).toEqual([0, 4, 8]);
   });
 
-  it('adds the branch of a node that has several', () => {
+  it('adds branchId to deltas of a parallel node', () => {
     const place = { ...node('a', false), branchId: 'left' };
     expect(new RunText(0).text(1, 'x', place).body).toEqual({ round: 1, text: 'x', nodeId: 'a', branchId: 'left' });
   });

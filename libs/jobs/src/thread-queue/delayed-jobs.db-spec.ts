@@ -110,7 +110,7 @@ describe('DelayedJobs', () => {
     expect(await rowOf(later)).toEqual({ status: 'queued', in_line: false });
   });
 
-  it('lets the queued job with the lowest order start next, and those without an order before', async () => {
+  it('starts queued jobs without an order first, then the one with the lowest order', async () => {
     const createdBy = newId();
     const thread = { ref: newId(), createTitle: 'T' };
     const queued = (change: Partial<StartRequest>) => start({ createdBy, thread, whenBusy: 'enqueue', ...change });

@@ -42,7 +42,7 @@ describe('GuardedFetch.fetchWith', () => {
     await expect(response.arrayBuffer()).rejects.toMatchObject({ code: 'outbound_too_large' });
   });
 
-  it('follows redirects, refuses them or hands them over, as asked', async () => {
+  it('follows, rejects or returns redirects, as the options require', async () => {
     given.handler = (request, response) =>
       request.path === '/end' ? response.end('end') : response.writeHead(302, { location: '/end' }).end();
     expect(await (await fetchIt()(given.target.url)).text()).toBe('end');

@@ -23,14 +23,14 @@ describe('GuardedFetch', () => {
     expect(given.target.requests[0]?.headers).toMatchObject({ 'x-key': 'k', 'user-agent': 'nightshift' });
   });
 
-  describe('addresses', () => {
+  describe('with a check of addresses', () => {
     it.each([
       '127.0.0.1', '2130706433', '0x7f000001', '0x7f.1', '127.1', '0177.0.0.1', '017700000001', '0', '0.0.0.0', '①②⑦.⓪.⓪.①',
       '127。0。0。1', '%31%32%37.1', '[::1]', '[::]', '[::ffff:7f00:1]', '[::ffff:127.0.0.1]', '[::127.0.0.1]', '[::ffff:0:7f00:1]',
       '[64:ff9b::7f00:1]', '[64:ff9b:1::7f00:1]', '[2002:7f00:1::]', '[2001:0:7f00:1::]', '[fe80::1]', '[fec0::1]', '[fd00::1]', '[ff02::1]',
       '[100::1]', '[4000::1]', 'localhost', 'LocalHost', '10.0.0.1', '172.16.0.1', '192.168.0.1', '169.254.169.254', '100.64.0.1',
       '198.18.0.1', '192.0.2.1', '224.0.0.1', '255.255.255.255',
-    ])('connects nowhere for http://%s, and does not tell the address', async (host) => {
+    ])('opens no connection for http://%s, and does not reveal the address', async (host) => {
       const url = `http://${host}:${given.target.port}/`;
       const asked = given.client({ ports: [given.target.port] });
       for (const ask of [() => asked.request({ url }), () => asked.fetchWith()(url)]) {
@@ -86,7 +86,7 @@ describe('GuardedFetch', () => {
     });
   });
 
-  describe('URLs and requests', () => {
+  describe('with a check of URLs and requests', () => {
     it.each([
       ['ftp://a.test/', 'http'],
       ['file:///etc/passwd', 'http'],
@@ -104,7 +104,7 @@ describe('GuardedFetch', () => {
       }
     });
 
-    it('connect only to hosts on the list', async () => {
+    it('connects only to hosts on the list', async () => {
       const lookup = leading(['127.0.0.1']);
       const go = (host: string, hosts: string[]) =>
         given.ask({ url: `http://${host}:${given.target.port}/`, hosts }, { lookup });
@@ -123,18 +123,18 @@ describe('GuardedFetch', () => {
       { headers: { 'x-a': 'ü€' } },
       { method: 'GET / HTTP/1.1\r\nx: y' },
       { method: 'CONNECT' },
-    ])('reject headers and methods that HTTP does not allow: %j', async (request) => {
+    ])('rejects headers and methods that HTTP does not allow: %j', async (request) => {
       await expect(given.ask(request)).rejects.toMatchObject({ code: 'outbound_request_invalid' });
       expect(given.target.connections()).toBe(0);
     });
 
-    it('ignore headers of the connection', async () => {
+    it('ignores headers of the connection', async () => {
       await given.ask({ headers: { Host: 'inside', 'Transfer-Encoding': 'chunked', 'content-length': '7' } });
       expect(given.target.requests[0]?.headers).toMatchObject({ host: `127.0.0.1:${given.target.port}` });
       expect(given.target.requests[0]?.headers).not.toHaveProperty('transfer-encoding');
     });
 
-    it('report an unreachable server without its address', async () => {
+    it('reports an unreachable server without its address', async () => {
       const { port } = given.target;
       await given.target.close();
       const attempt = given.client({ allowPrivate: true }).request({ url: `http://127.0.0.1:${port}` });

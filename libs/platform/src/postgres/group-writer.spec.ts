@@ -6,7 +6,7 @@ import { GroupWriter } from './group-writer.js';
 const options = { tickMs: 0, maxBatch: 100 };
 
 describe('GroupWriter', () => {
-  it('writes the items of one turn as one batch', async () => {
+  it('writes the items of one turn of the event loop as one batch', async () => {
     const batches: number[][] = [];
     const writer = new GroupWriter<number, number>(
       (items) => {

@@ -164,6 +164,6 @@ describe('a login without superuser rights', () => {
   });
 });
 
-it('keeps the parameters of the url for every login', () => {
+it('withDatabase keeps the parameters of the URL', () => {
   expect(withDatabase('postgres://a:b@h:5/x?sslmode=require', 'y')).toBe('postgres://a:b@h:5/y?sslmode=require');
 });

@@ -11,7 +11,7 @@ const place: SecretPlace = { workspaceId: 'w1', table: 'model_provider', row: 'r
 describe('SecretBox', () => {
   const box = new SecretBox(current);
 
-  it('opens to the secret that it sealed', () => {
+  it('decrypts what it has encrypted', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         expect(box.open(box.seal(new Secret(text), place), place).reveal()).toBe(text);

@@ -99,7 +99,7 @@ describe('a condition on arguments', () => {
 });
 
 describe('the contents of arguments', () => {
-  it('returns no values for text that is not an object, and none for a number without JSON', () => {
+  it('contain no values for text that is not an object, and none for a number without JSON', () => {
     expect(argumentContents('[1]')).toEqual([]);
     expect(argumentContents('not json')).toEqual([]);
     expect(argumentContents('{"n":1e400,"m":2}')).toEqual(['["m",2]']);

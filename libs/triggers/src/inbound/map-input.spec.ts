@@ -14,7 +14,7 @@ function attached(attachments: string, files: unknown) {
 }
 
 describe('mapInput', () => {
-  it('gives the attachments of the expression, without other members and without folders in names', () => {
+  it('returns the attachments of the expression, without other members and without folders in names', () => {
     const given = [
       { ...file, name: 'a/b.txt', size: 3 },
       { ...file, name: null },
@@ -23,7 +23,7 @@ describe('mapInput', () => {
     expect(attached(`[{'hash': files[0], 'mime': 'text/plain'}]`, [hash])).toMatchObject({ attachments: [file] });
   });
 
-  it('gives no attachments without an expression, and for null', () => {
+  it('returns no attachments without an expression, and for null', () => {
     expect(attached('files', null)).toMatchObject({ ok: true, attachments: [] });
     expect(attached('', null)).toMatchObject({ ok: true, attachments: [] });
   });

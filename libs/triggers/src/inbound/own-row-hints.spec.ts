@@ -71,7 +71,7 @@ describe('OwnRowHints', () => {
     expect(counts).toEqual({ read: 2, looked: 1, sent: 1 });
   });
 
-  it('sends nothing without changes, and does nothing after it has left', async () => {
+  it('sends nothing without changes, and does nothing after it was stopped', async () => {
     const { counts, watched, hint, pass, leave } = open(['messages']);
     watched.hasChanges = false;
     await hint();

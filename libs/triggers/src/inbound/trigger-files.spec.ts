@@ -17,7 +17,7 @@ describe('parseTriggerFiles', () => {
     expect(found).toEqual(['default/one', 'acme/two']);
   });
 
-  it('reads the new format: key and database of the file win, and its retry policy fills triggers without one', () => {
+  it('reads the new format: the key and the database of the file take precedence, and its retry policy fills triggers without one', () => {
     const text = `
 database: acme
 retryPolicy: {maxAttempts: 7}
@@ -88,7 +88,7 @@ describe('readTriggerFiles', () => {
   });
   afterEach(() => rm(directory, { recursive: true }));
 
-  it('reads the files of a directory by name, and none below it', async () => {
+  it('reads the files of a directory by name, and none in its subdirectories', async () => {
     await mkdir(join(directory, 'deeper.json'));
     for (const name of ['b.yaml', 'a.json', 'c.yml', 'notes.txt', 'deeper.json/d.json'])
       await writeFile(join(directory, name), '[]');

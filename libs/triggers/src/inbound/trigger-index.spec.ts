@@ -41,7 +41,7 @@ describe('compileCondition', () => {
     "count == 5 && count > 4.5 && tags.exists(tag, tag == 'b')",
     'has(event.document.content) && !has(event.document.missing)',
     "event.path.startsWith('users/7/')",
-  ])('holds: %s', (source) => {
+  ])('compiles a condition that is true for the event: %s', (source) => {
     expect(answer(source)).toBe(true);
   });
 
@@ -78,7 +78,7 @@ describe('compileCondition', () => {
     expect(answer("event.before.role == 'user'")).toEqual(expect.any(String));
   });
 
-  it('lets `event` win over a field of this name', () => {
+  it('prefers `event` to a field of this name', () => {
     expect(answer("event.type == 'create'", { document: { event: { type: 'mine' } } })).toBe(true);
   });
 

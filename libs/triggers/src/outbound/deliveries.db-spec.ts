@@ -181,7 +181,7 @@ describe('Deliveries', () => {
     },
   );
 
-  it('makes a delivery with a header that cannot be sent a dead letter, and says so', async () => {
+  it('makes a delivery with a header that cannot be sent a dead letter, and stores the reason', async () => {
     await add(deliveryOf({ target: { ...deliveryOf().target, headers: { 'X-Team': 'a\nb' } } }));
     await webhooks.app.get(DeliveryWorker).start();
     expect(await finished(1)).toMatchObject([{ status: 'dead', reason: 'outbound_request_invalid', log: [] }]);
@@ -322,7 +322,7 @@ describe('Deliveries', () => {
     await finished(2);
   });
 
-  it('sends a delivery again with the same id if its process dies between the answer and the mark', async () => {
+  it('sends a delivery again with the same id if its process dies between the response and its record', async () => {
     const settings = { NODE_ENV: 'test', CRASH_POINT: 'webhook-sent:throw' };
     armCrashPoint(Config.from(settings));
     const delivery = deliveryOf();

@@ -108,7 +108,7 @@ describe('WebhookEndpoints', () => {
     await expect(save({ url })).rejects.toMatchObject({ message: expect.stringContaining(setting) });
   });
 
-  it('signs with the secret that it returned once, and with both for 24 hours after a rotation', async () => {
+  it('signs with the secret that it returned once, and with the old and the new secret for 24 hours after a rotation', async () => {
     const { secret, id } = await save();
     await send((await service().test(here.admin, id)).id);
     expect(signedBy([secret])).toBe(true);
@@ -155,7 +155,7 @@ describe('WebhookEndpoints', () => {
     ['both', `whsec_${Buffer.alloc(64, 'k').toString('base64')}`],
     ['syntrix', 'a secret in plain text 24'.replaceAll(' ', '-')],
     ['syntrix', 'x'.repeat(75)],
-  ])('signs in the style %s with the secret %s of a person, and never returns it', async (signature, own) => {
+  ])('signs in the style %s with the secret %s that a user chose, and never returns it', async (signature, own) => {
     const given = endpointOf({ signature });
     const { endpoint, secret } = await service().save(here.admin, null, { ...given, secret: new Secret(own) });
     expect(secret).toBeNull();

@@ -84,14 +84,14 @@ describe('promptOf', () => {
 });
 
 describe('turnOf', () => {
-  it('names the last message, for its own delivery and for that of an older call', () => {
+  it('selects the last message, for its own delivery and for that of an older call', () => {
     const timeline = chat([user('a'), user('b', 1_000_000_000_009)], [call('x', { status: 'pending' })]);
     expect(turn(timeline, 'b')).toEqual({ type: 'answer', key: 'chat b' });
     expect(turn(timeline)).toEqual({ type: 'answer', key: 'chat b' });
     expect(turn(timeline, 'a')).toMatchObject({ type: 'skip', why: 'the message is not the last one' });
   });
 
-  it('names the settled calls of the last turn, whichever of them triggers it', () => {
+  it('selects the settled calls of the last turn, for the delivery of any of them', () => {
     const calls = [call('y', inTurn(2, 0)), call('x', { ...inTurn(2, 1), status: 'failed' })];
     expect(turn(chat([user('a')], calls))).toEqual({ type: 'answer', key: 'chat x y' });
   });
@@ -103,13 +103,13 @@ describe('turnOf', () => {
     expect(turn(chat([user('a')], calls))).toMatchObject({ type: 'skip', why: expect.stringContaining(why) });
   });
 
-  it('counts as answered after a later assistant message, and after the message with the id of its answer', () => {
+  it('skips a turn with a later assistant message or with the message that has the id of its answer', () => {
     const answered = { type: 'skip', why: 'the turn is answered' };
     expect(turn(chat([user('a'), assistant('r', 1_000_000_000_009)]))).toEqual(answered);
     expect(turn(chat([user('a'), assistant(replyId('chat a'), 1)]), null)).toEqual(answered);
   });
 
-  it('does not count system messages', () => {
+  it('ignores system messages', () => {
     const system = { ...user('s', 1_000_000_000_009), role: 'system' };
     expect(turn(chat([user('a'), system]), 'a')).toMatchObject({ type: 'answer' });
   });

@@ -72,7 +72,7 @@ describe('SyntrixClient', () => {
     expect(server.requests.filter((request) => !routes.test(request))).toEqual([]);
   });
 
-  it.each(styles)('replaces and deletes documents, and those of another state stay (%s)', async (_, target, routes) => {
+  it.each(styles)('replaces and deletes documents, but none in an unexpected state (%s)', async (_, target, routes) => {
     const client = clientOf(target);
     const path = `${chatPath}/messages/m1`;
     server.store.put(path, { id: 'm1', role: 'user', content: 'Hi' });
@@ -86,7 +86,7 @@ describe('SyntrixClient', () => {
     expect(server.requests.filter((request) => !routes.test(request))).toEqual([]);
   });
 
-  it.each(styles)('takes 404 as absent for reads only (%s)', async (_, target) => {
+  it.each(styles)('treats 404 as an absent document for reads only (%s)', async (_, target) => {
     server.intercept = () => ({ status: 404 });
     const client = clientOf(target);
     expect(await client.get('a/b')).toBeNull();
@@ -142,7 +142,7 @@ describe('SyntrixClient', () => {
     }
   });
 
-  it('takes 412 of a conditional write as done', async () => {
+  it('treats 412 of a conditional write as success', async () => {
     server.intercept = () => ({ status: 412 });
     const client = clientOf({ apiStyle: 'databases', token: preIssued });
     await client.updateToolCall(`${chatPath}/toolcall/x`, { status: 'success', result: '1' });
@@ -161,14 +161,17 @@ describe('SyntrixClient', () => {
     expect(await clientOf().query({ collection: 'c' })).toEqual({ documents: [{ id: 'a' }] });
   });
 
-  it.each([408, 429, 500, 503])('tries three times after %d, and then reports the database', async (status) => {
-    server.intercept = () => ({ status });
-    await expect(clientOf().get('a/b')).rejects.toMatchObject({ code: 'syntrix_unavailable', retryable: true });
-    expect(server.requests).toHaveLength(3);
-    expect(waits.filter((ms) => ms === 1_000 || ms === 2_000)).toEqual([1_000, 2_000]);
-  });
+  it.each([408, 429, 500, 503])(
+    'tries three times after %d, and then reports the database as unavailable',
+    async (status) => {
+      server.intercept = () => ({ status });
+      await expect(clientOf().get('a/b')).rejects.toMatchObject({ code: 'syntrix_unavailable', retryable: true });
+      expect(server.requests).toHaveLength(3);
+      expect(waits.filter((ms) => ms === 1_000 || ms === 2_000)).toEqual([1_000, 2_000]);
+    },
+  );
 
-  it('succeeds when a later try does', async () => {
+  it('succeeds when a later attempt succeeds', async () => {
     server.store.put('a/b', { id: 'b' });
     server.intercept = () => (server.requests.length < 3 ? { status: 502 } : undefined);
     expect(await clientOf().get('a/b')).toEqual({ id: 'b' });

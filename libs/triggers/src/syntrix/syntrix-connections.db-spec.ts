@@ -37,7 +37,7 @@ describe('the URL of a Syntrix connection', () => {
     [{ baseUrl: 'https://localhost' }, 'not public'],
     [{ baseUrl: 'https://syntrix.example:22' }, 'port 22 is not allowed'],
     [{ baseUrl: 'https://user:word@syntrix.example' }, 'must not contain a user name or password'],
-  ])('does not save when nothing may be sent to it: %j', async (settings, why) => {
+  ])('is rejected when no request may be sent to it: %j', async (settings, why) => {
     const refusal = { code: 'bad_request', field: 'baseUrl', message: expect.stringContaining(why) };
     await expect(save(settings)).rejects.toMatchObject(refusal);
   });
@@ -46,7 +46,7 @@ describe('the URL of a Syntrix connection', () => {
     expect(await save({ baseUrl: 'https://syntrix.invalid' })).toMatchObject({ name: 'chats' });
   });
 
-  it('does not save when the workspace does not allow its host', async () => {
+  it('is rejected when the workspace does not allow its host', async () => {
     await database.postgres.withWorkspaceSql(here.admin.workspaceId, (client) =>
       client.query(`UPDATE workspace SET outbound_hosts = '{db.example}'`),
     );

@@ -72,7 +72,7 @@ describe('readDelivery', () => {
     ['tool-calls', {}, true],
     ['steps', { toolCollection: 'steps' }, true],
     ['messages', {}, false],
-  ])('knows whether %s contains tool calls', (name, options, isToolCall) => {
+  ])('detects whether %s contains tool calls', (name, options, isToolCall) => {
     expect(read({ ...hello, docKey: `${chatPath}/${name}/d` }, options)).toMatchObject({ isToolCall });
   });
 
@@ -134,7 +134,7 @@ describe('the order of deliveries', () => {
         { seq: 0, ts: 0 },
       ],
     ],
-  ])('goes by %s', (_, changes) => {
+  ])('follows %s', (_, changes) => {
     const orders = changes.map((change) => orderOf({ ...hello, ts: undefined, ...change }));
     expect(orders).toEqual(orders.toSorted());
     expect(new Set(orders).size).toBe(changes.length);

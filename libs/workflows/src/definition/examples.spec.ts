@@ -63,7 +63,7 @@ describe('unknown fields of a document', () => {
     maxKeys: 3,
   });
 
-  it('changes nothing else, and stays unchanged', () => {
+  it('change nothing else, and stay unchanged', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...examples.keys()),

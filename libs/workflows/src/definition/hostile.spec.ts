@@ -140,7 +140,7 @@ describe('a hostile definition', () => {
       'UNKNOWN_NODE_TYPE',
     ],
     ['a text', 'workflow', 'DATA_VALIDATION_ERROR'],
-  ])('reports a clear error: %s', (_fact, json, code) => {
+  ])('causes a clear error: %s', (_fact, json, code) => {
     const validation = validateWorkflow(json, strict);
     expect(validation.isValid).toBe(false);
     expect(codes(validation)).toContain(code);
@@ -222,7 +222,7 @@ describe('the search in a graph', () => {
     expect(reachableFrom(['n5'], outgoing).size).toBe(ids.length);
   });
 
-  it('show the cycle and not the nodes after it', () => {
+  it('shows the cycle and not the nodes after it', () => {
     const links = ['a b', 'b c', 'c a', 'c d', 'd e', 'x a'].map((text) => {
       const [source = '', target = ''] = text.split(' ');
       return { source, target };

@@ -217,7 +217,7 @@ describe('a deleted workflow', () => {
   });
 });
 
-it('stays invisible to another tenant', async () => {
+it('a workflow stays invisible to another tenant', async () => {
   const { id } = await saved(smallWorkflow({ name: 'x', id: 'w-1' }));
   const { owner: stranger } = await identities.workspaceOf(newId());
   for (const ref of [id, 'w-1'])
@@ -225,7 +225,7 @@ it('stays invisible to another tenant', async () => {
   expect((await workflows.list(stranger, all)).items).toEqual([]);
 });
 
-it('writes an audit entry for each change', async () => {
+it('WorkflowsService writes an audit entry for each change', async () => {
   const { id } = await published(smallWorkflow({ name: 'x', id: 'w-1' }));
   await workflows.import(here.member, { definition: smallWorkflow({ name: 'y', id: 'w-1' }), expectedVersion: null });
   await workflows.restore(here.member, id, { version: 1, expectedVersion: null });

@@ -18,22 +18,22 @@ function startedFanOut(count: number): Simulation {
   return simulated;
 }
 
-describe('slots for nodes (format §1)', () => {
-  it('run ten nodes at once; the others queue up in order', () => {
+describe('a run with ten slots for nodes', () => {
+  it('runs ten nodes at once and queues the others in order', () => {
     const simulated = startedFanOut(12);
     expect(simulated.working).toEqual(Array.from({ length: 10 }, (_, at) => `n${at}`));
     simulated.settle('n5', 'done');
     expect(simulated.working.at(-1)).toBe('n10');
   });
 
-  it('gives the slot of a waiting node to another one', () => {
+  it('gives the slot of a waiting node to another node', () => {
     const simulated = startedFanOut(12);
     simulated.settle('n0', null);
     expect(simulated.row('n0').status).toBe('waiting');
     expect(simulated.working.at(-1)).toBe('n10');
   });
 
-  it('rests when all started nodes wait', () => {
+  it('is idle when all started nodes wait', () => {
     const simulated = startedFanOut(2);
     simulated.settle('n0', null);
     expect(simulated.run.resting).toBe(false);
@@ -41,7 +41,7 @@ describe('slots for nodes (format §1)', () => {
     expect(simulated.run.resting).toBe(true);
   });
 
-  it('get assigned again to node runs whose answers arrived', () => {
+  it('assigns slots again to node runs whose answers have arrived', () => {
     const simulated = startedFanOut(2);
     simulated.settle('n0', null);
     simulated.settle('n1', null);
@@ -83,7 +83,7 @@ describe('slots for nodes (format §1)', () => {
   });
 });
 
-describe('budgets (format §4.5)', () => {
+describe('a run with a budget', () => {
   it('starts no more nodes than the step limit, and reports the limit once', () => {
     const simulated = new Simulation(planOf(fanOut(4), { maxSteps: 3 })).start();
     simulated.settle('start', 'go');
@@ -97,20 +97,20 @@ describe('budgets (format §4.5)', () => {
     expect(simulated.run.steps).toBe(3);
   });
 
-  it('continues to the same end when a later engine has a higher step limit', () => {
+  it('ends the same when a later engine has a higher step limit', () => {
     const first = new Simulation(planOf(fanOut(4), { maxSteps: 3 })).start().finish();
     const again = new Simulation(planOf(fanOut(4), { maxSteps: 6 }), {}, first.rows()).start().finish();
     expect(again.of('exhausted')).toEqual([]);
     expect(again.result).toEqual(simulate(fanOut(4)).result);
   });
 
-  it('reports a higher step limit when it is used up, too', () => {
+  it('reports a higher step limit, too, when it is reached', () => {
     const first = new Simulation(planOf(fanOut(4), { maxSteps: 2 })).start().finish();
     const again = new Simulation(planOf(fanOut(4), { maxSteps: 4 }), {}, first.rows()).start().finish();
     expect(again.of('exhausted')).toEqual([{ type: 'exhausted', maxSteps: 4 }]);
   });
 
-  it('starts no node while a budget of the runner is used up', () => {
+  it('starts no node while the time, token or cost budget is used up', () => {
     const simulated = startedFanOut(2);
     simulated.send({ type: 'exhausted' });
     simulated.settle('n0', 'done');
@@ -118,7 +118,7 @@ describe('budgets (format §4.5)', () => {
     expect([simulated.working, simulated.run.resting]).toEqual([[], true]);
   });
 
-  it('ends as failed when the request for more is denied', () => {
+  it('ends as failed when the request for more budget is denied', () => {
     const simulated = startedFanOut(2);
     simulated.send({ type: 'exhausted' });
     simulated.send({ type: 'stopped', code: 'budget_exceeded', message: 'Budget exceeded' });
@@ -126,7 +126,7 @@ describe('budgets (format §4.5)', () => {
     expect(simulated.of('cancel')).toHaveLength(1);
   });
 
-  it('fails beyond ten thousand node runs', () => {
+  it('fails after ten thousand node runs', () => {
     const loop = { type: 'whileLoop', loopMode: 'fixed', maxIterations: 1000, includePreviousOutputs: false };
     const ids = Array.from({ length: 10 }, (_, at) => `a${at}`);
     const nodes = { loop, ...Object.fromEntries(ids.map((id) => [id, agent])) };
@@ -141,7 +141,7 @@ describe('budgets (format §4.5)', () => {
   });
 });
 
-describe('a cancelled run (format §13)', () => {
+describe('a cancelled run', () => {
   it('ends active nodes and begins no more', () => {
     const simulated = startedFanOut(12);
     simulated.settle('n0', null);

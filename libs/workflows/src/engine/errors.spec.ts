@@ -14,7 +14,7 @@ function graphWith(mode: string | undefined, edges: readonly string[]) {
   return graphOf({ nodes, edges: ['start -> a', ...edges] });
 }
 
-describe('a failed node that stops the run (format §11, §13)', () => {
+describe('a failed node that stops the run', () => {
   it.each([undefined, 'stop', 'branch'])('ends the run, with mode %s and no error edge', (mode) => {
     const { result } = simulate(graphWith(mode, ['a -> x']), failsAtA);
     expect(result).toEqual({
@@ -84,7 +84,7 @@ describe('a failed node that stops the run (format §11, §13)', () => {
   });
 });
 
-describe('a failed node from which the run continues (format §11)', () => {
+describe('a failed node after which the run continues', () => {
   it('passes an empty text along every edge except `error` edges in mode continue', () => {
     const edges = ['a -> x', 'a:error -> y', 'a:rejected -> b'];
     const simulated = simulate(graphWith('continue', edges), failsAtA);

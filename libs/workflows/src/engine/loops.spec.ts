@@ -29,7 +29,7 @@ function graphWith(
   return graphOf({ nodes: { loop, a: agent, after: agent, ...nodes }, edges });
 }
 
-describe('a loop (format §9)', () => {
+describe('a loop', () => {
   it('runs exactly maxIterations iterations in mode fixed, each with the output of the last one', () => {
     const simulated = simulate(graphWith(fixed(2, { onMaxIterations: 'error' })));
     expect(simulated.rows().map(keyOf)).toEqual(['start', 'loop', 'a#1', 'a#2', 'after']);
@@ -85,7 +85,7 @@ describe('a loop (format §9)', () => {
     expect(simulated.row('loop').extra.iterations).toBe(2);
   });
 
-  it('fails when its condition fails', () => {
+  it('fails when its condition cannot be evaluated', () => {
     const simulated = new Simulation(planOf(graphWith(asked(2)))).start();
     simulated.settle('start', 'go');
     simulated.settle('loop', { fail: 'no model' });
@@ -103,7 +103,7 @@ describe('a loop (format §9)', () => {
   });
 });
 
-describe('the input and the output of a body (format §9)', () => {
+describe('the body of a loop', () => {
   it('reads instructions, the number of the iteration, earlier outputs and the text, in this order', () => {
     const loop = fixed(3, { loopPrompt: ' better ', includeIterationContext: true, includePreviousOutputs: true });
     const long = 'x'.repeat(501);

@@ -37,7 +37,7 @@ describe('a map', () => {
     expect(simulated.row('map')).toMatchObject({ status: 'completed', output: '[]' });
   });
 
-  it('shows an item the nodes before the map and nothing of other items', () => {
+  it('lets an item read the nodes before the map and nothing of other items', () => {
     const seen = new Map<string, readonly string[]>();
     const simulated = simulate(graphWith({ maxConcurrency: 1 }), {
       list,
@@ -53,7 +53,7 @@ describe('a map', () => {
 
   const failsAtQ: World = { list, work: ({ input }) => (input === 'q' ? { fail: 'broken' } : `(${input})`) };
 
-  it('fails with the first item that does, and cancels the others', () => {
+  it('fails with the first item that fails, and cancels the others', () => {
     const simulated = simulate(graphWith({}), { ...failsAtQ, pick: (count) => Math.min(1, count - 1) });
     expect(simulated.result?.error).toMatchObject({ message: 'broken', nodeId: 'map' });
     expect(simulated.rows().map((row) => [keyOf(row), row.status])).toEqual([

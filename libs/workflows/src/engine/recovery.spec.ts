@@ -18,7 +18,7 @@ function fanOut(count: number): Simulation {
   return simulated;
 }
 
-describe('a run after a crash (format §13)', () => {
+describe('a run after a crash', () => {
   it('runs unfinished nodes again, with their earlier numbers', () => {
     const first = fanOut(3);
     first.settle('n1', 'done');

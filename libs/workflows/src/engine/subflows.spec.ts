@@ -16,7 +16,7 @@ function simulateWith(subflow: object, more: { inside?: Sketch; edges?: readonly
   return simulate(graph, more.world, { subflows });
 }
 
-describe('a subflow (format §10)', () => {
+describe('a subflow', () => {
   it('runs the other workflow, whose nodes are reported below its own', () => {
     const simulated = simulateWith(mapped);
     expect(simulated.rows().map(keyOf)).toEqual([
@@ -49,7 +49,7 @@ describe('a subflow (format §10)', () => {
     expect(simulated.row('sf:a|sf:b|x').path).toEqual(['a', 'sf:a|b']);
   });
 
-  it('sees only its inputs, and has its own conversation', () => {
+  it('reads no output of the parent workflow except its inputs, and has its own conversation', () => {
     const simulated = simulateWith(mapped, { world: { work: ({ nodeId }) => nodeId } });
     const view = simulated.views.get('sf:sub|x');
     expect(view?.workflowName).toBe('child');

@@ -5,7 +5,7 @@ import { planOf, simulate, Simulation } from '../../../../test/harness/workflow-
 
 const agent = { type: 'agent' };
 
-describe('a finished node (format §3)', () => {
+describe('a finished node', () => {
   it.each([
     { those: 'of its handle', edges: ['a:output -> x', 'a:other -> y'], handles: ['output'], expected: ['x'] },
     { those: 'without a handle', edges: ['a -> x', 'a:other -> y'], handles: ['output'], expected: ['x'] },
@@ -46,7 +46,7 @@ describe('a finished node (format §3)', () => {
   });
 });
 
-describe('a run in waves (format §4)', () => {
+describe('a run in waves', () => {
   const fork = graphOf({
     nodes: { a: agent, b: agent, c: agent, join: agent },
     edges: ['start -> a', 'start -> b', 'b -> c', 'c -> join', 'a -> join'],
@@ -163,7 +163,7 @@ describe('a run in waves (format §4)', () => {
   });
 });
 
-describe('the view of a node (format §4.4, §5)', () => {
+describe('the view of a node', () => {
   const graph = graphOf({
     nodes: { a: agent, b: agent, c: { type: 'tool', toolId: 't' }, d: agent },
     edges: ['start -> a', 'start -> b', 'a -> c', 'b -> c', 'c -> d'],

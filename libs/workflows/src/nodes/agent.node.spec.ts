@@ -159,13 +159,13 @@ describe('an agent at its tool limit', () => {
     expect(record.conversations[0]?.maxIterations).toBe(3);
   });
 
-  it('fails', async () => {
+  it('fails if the mode is `error`', async () => {
     await expect(runNode({ ...at('error'), models: { '': [limit] } })).rejects.toThrow(
       'Maximum tool iterations (3) reached. Execution stopped.',
     );
   });
 
-  it('asks a person', async () => {
+  it('asks a person if the mode is `hitl`', async () => {
     const { outcome, record } = await runNode({
       ...at('hitl'),
       models: { '': [limit] },

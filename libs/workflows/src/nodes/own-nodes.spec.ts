@@ -215,7 +215,7 @@ describe('an http node', () => {
     await expect(run({ method: 'POST' }, lost)).rejects.toMatchObject({ code: 'TIMEOUT', details: { isFinal: true } });
   });
 
-  it('passes on that the database was away before a POST was sent', async () => {
+  it('reports that the database was unavailable before a POST was sent', async () => {
     const away = new DatabaseUnavailable(new Error('ECONNREFUSED'));
     await expect(run({ method: 'POST' }, away)).rejects.toBe(away);
   });

@@ -65,7 +65,7 @@ describe('the model request of a router', () => {
     expect(record.conversations[0]?.model).toBeNull();
   });
 
-  it('does not leave without a route', async () => {
+  it('is not sent without a route', async () => {
     await expect(runNode(router({ edges: [['error', 'oops']] }))).rejects.toThrow('Router node has no routes defined');
   });
 });

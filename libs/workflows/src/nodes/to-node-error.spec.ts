@@ -105,7 +105,7 @@ describe('the message of a failure', () => {
   });
 });
 
-it('marks failures that no retry can fix', () => {
+it('toNodeError marks failures that no retry can fix', () => {
   expect(isFinalFailure(refusal('no'))).toBe(true);
   expect(isFinalFailure(new NodeFailure('no', 'UNKNOWN'))).toBe(false);
   expect(isFinalFailure(new Error('no'))).toBe(false);

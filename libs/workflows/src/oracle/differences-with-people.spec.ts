@@ -17,7 +17,7 @@ function saying(...answers: readonly PersonReply[]): () => PersonReply {
 }
 
 describe('differences from or3-workflow-core with people:', () => {
-  it('6: revised output comes from its own text without a new review; here from its input, with a review', async () => {
+  it('6: or3 revises an output from its own text without a new review; Nightshift from its input, with a review', async () => {
     const document = definition({ x: 'agent', a: ['agent', hitl('review')] }, ['start > x', 'x > a']);
     const play = async (run: typeof runHere) => {
       const world = worldOf({ x: 'X', a: 'A' }, { person: saying({ action: 'reject' }, { action: 'approve' }) });
@@ -28,7 +28,7 @@ describe('differences from or3-workflow-core with people:', () => {
     expect(await play(runHere)).toEqual({ asked: 2, again: 'user: X' });
   });
 
-  it('7: the name of the workflow in a request is the id of the session; here it is the name', async () => {
+  it('7: or3 shows the id of the session as the name of the workflow; Nightshift shows the name', async () => {
     const document = definition({ a: ['agent', hitl('approval')] }, ['start > a']);
     const { there, here } = await onBothSides(document, worldOf({ a: 'A' }, { person: saying({ action: 'approve' }) }));
     expect(there.asked).toEqual([{ nodeId: 'a', input: '<hello>', workflowName: 'session-1' }]);
@@ -36,7 +36,7 @@ describe('differences from or3-workflow-core with people:', () => {
   });
 
   it.each(['approval', 'input'])(
-    '10: there an empty text for the input (%s) is ignored; here the node reads it',
+    '10: or3 ignores an empty text for the input (%s); in Nightshift the node reads it',
     async (mode) => {
       const document = definition({ x: 'agent', a: ['agent', hitl(mode)] }, ['start > x', 'x > a']);
       const world = worldOf({ x: 'X', a: 'A' }, { person: saying({ action: 'submit', data: '' }) });
@@ -46,14 +46,14 @@ describe('differences from or3-workflow-core with people:', () => {
     },
   );
 
-  it('10: there an empty text for the output is ignored; here it is passed on', async () => {
+  it('10: or3 ignores an empty text for the output; Nightshift passes it on', async () => {
     const document = definition({ a: ['agent', hitl('review')] }, ['start > a']);
     const world = worldOf({ a: 'A' }, { person: saying({ action: 'modify', data: '' }) });
     const { there, here } = await onBothSides(document, world);
     expect([there.finalOutput, here.finalOutput]).toEqual(['A', '']);
   });
 
-  it('16: there a retry requests the approval again; here once', async () => {
+  it('16: or3 requests an approval again for a retry; Nightshift requests it once', async () => {
     const retry = { errorHandling: { mode: 'stop', retry: { maxRetries: 1, baseDelay: 1 } } };
     const document = definition({ a: ['agent', { ...hitl('approval'), ...retry }] }, ['start > a']);
     const fails = { text: '', fail: { message: 'down', status: 500 } };

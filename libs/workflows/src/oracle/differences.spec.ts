@@ -16,7 +16,7 @@ const way = (...ids: readonly string[]) => ['router', { routes: ids.map((id) => 
 
 /** The intended differences from or3-workflow-core. The numbers are those of the list of accepted differences. */
 describe('differences from or3-workflow-core:', () => {
-  it('1: a join reads the parent that ended last; here all of them, in the order of the edges', async () => {
+  it('1: in or3 a join reads the parent that ended last; in Nightshift all parents, in the order of the edges', async () => {
     const document = definition({ a: 'agent', b: 'agent', c: 'agent' }, ['start > a', 'start > b', 'b > c', 'a > c']);
     const play = (run: typeof runHere) => {
       const ended = createGate();
@@ -34,7 +34,7 @@ describe('differences from or3-workflow-core:', () => {
     expect(readBy(await play(runHere), 'c')?.at(-1)).toBe('user: B\n\nA');
   });
 
-  it('2: of a fork in a body one side is run; here both', async () => {
+  it('2: or3 runs one side of a fork in a body; Nightshift runs both', async () => {
     const document = definition({ l: loop({ loopMode: 'fixed' }), f: 'agent', x: 'agent', y: 'agent' }, [
       ...['start > l', 'l:body > f', 'f > x', 'f > y'],
     ]);
@@ -43,7 +43,7 @@ describe('differences from or3-workflow-core:', () => {
     expect([here.begun, here.finalOutput]).toEqual([['start', 'l', 'f', 'x', 'y'], 'X\n\nY']);
   });
 
-  it('2: a join in a body reads one parent; here all', async () => {
+  it('2: in or3 a join in a body reads one parent; in Nightshift all', async () => {
     const document = definition({ l: loop({ loopMode: 'fixed' }), f: 'agent', x: 'agent', y: 'agent', j: 'agent' }, [
       ...['start > l', 'l:body > f', 'f > x', 'f > y', 'x > j', 'y > j'],
     ]);
@@ -52,7 +52,7 @@ describe('differences from or3-workflow-core:', () => {
     expect(readBy(here, 'j')?.at(-1)).toBe('user: X\n\nY');
   });
 
-  it('4: a node behind a router reads its choice; here its input, unless the definition sets an echo', async () => {
+  it('4: in or3 a node after a router reads the choice; in Nightshift the input of the router, unless the definition sets an echo', async () => {
     const nodes = { r: way('left'), a: 'agent' } as const;
     const edges = ['start > r', 'r:left > a'];
     const world = worldOf({ route: route('left'), a: 'A' });
@@ -76,7 +76,7 @@ describe('differences from or3-workflow-core:', () => {
     },
   );
 
-  it('6: results of tools are texts of the system; here messages of their own', async () => {
+  it('6: or3 sends results of tools as system text; Nightshift as messages of their own', async () => {
     const document = definition({ a: ['agent', { tools: ['find'] }] }, ['start > a']);
     const play = async (run: typeof runHere) => {
       const raw: RawCall[] = [];
@@ -99,7 +99,7 @@ describe('differences from or3-workflow-core:', () => {
     ]);
   });
 
-  it('8: behind a failure that is passed over, the text before it is read; here an empty one', async () => {
+  it('8: after a failure that is passed over, or3 reads the text before it; Nightshift an empty text', async () => {
     const lenient = ['agent', { errorHandling: { mode: 'continue', retry: { maxRetries: 0, baseDelay: 1 } } }] as const;
     const document = definition({ x: 'agent', a: lenient, b: 'agent' }, ['start > x', 'x > a', 'a > b']);
     const { there, here } = await onBothSides(document, worldOf({ x: 'X', a: fails, b: 'B' }));
@@ -107,7 +107,7 @@ describe('differences from or3-workflow-core:', () => {
     expect(readBy(here, 'b')).toEqual(['user: <hello>', 'assistant: X']);
   });
 
-  it('9: an agent that names no tools has all; here none, unless the definition lists them', async () => {
+  it('9: in or3 an agent without a list of tools has all; in Nightshift none, unless the definition lists them', async () => {
     const nodes = { a: 'agent' } as const;
     const world = worldOf({ a: 'A' }, { tools: { find: () => '', count: () => '' } });
     const { there, here } = await onBothSides(definition(nodes, ['start > a']), world);
@@ -118,7 +118,7 @@ describe('differences from or3-workflow-core:', () => {
     expect([inMeta.calls[0]?.tools, atNode.calls[0]?.tools]).toEqual([offered, offered]);
   });
 
-  it('11: siblings of a failed node continue; here they stop', async () => {
+  it('11: in or3 the siblings of a failed node continue; in Nightshift they stop', async () => {
     const document = definition({ a: 'agent', b: ['agent', { tools: ['find'] }] }, ['start > a', 'start > b']);
     const play = async (run: typeof runHere) => {
       const [gate, found] = [createGate(), createGate()];
@@ -143,7 +143,7 @@ describe('differences from or3-workflow-core:', () => {
     expect(await play(runHere)).toEqual({ success: false, isRun: false });
   });
 
-  it('12: a placeholder in a text is left as it is, and so is an id with a dash; here both are filled', async () => {
+  it('12: or3 keeps a placeholder in a text and an id with a dash; Nightshift fills both', async () => {
     const subflow = { inputs: [{ id: 't', name: 'T', type: 'string', required: true }], outputs: [] };
     const subflows = { child: definition({ o: 'output' }, ['start > o'], { subflow }) };
     const nodes = {
@@ -158,14 +158,14 @@ describe('differences from or3-workflow-core:', () => {
     expect([here.outputs['the-child'], here.finalOutput]).toEqual(['say <hello>!', 'Result: say <hello>!']);
   });
 
-  it('13: a router with a way that it does not declare is refused; here it is run', async () => {
+  it('13: or3 refuses a router with a route that it does not declare; Nightshift runs it', async () => {
     const document = definition({ r: way(), a: 'agent' }, ['start > r', 'r:elsewhere > a']);
     const { there, here } = await onBothSides(document, worldOf({ route: route('elsewhere'), a: 'A' }));
     expect(there).toMatchObject({ success: false, error: expect.stringContaining('UNKNOWN_HANDLE'), calls: [] });
     expect(here).toMatchObject({ success: true, finalOutput: 'A' });
   });
 
-  it('14: a child that failed has gone well, without output; here it is a failure, or leads elsewhere', async () => {
+  it('14: in or3 a failed subflow succeeds without output; in Nightshift its node fails or takes the error edge', async () => {
     const subflows = { child: definition({ x: 'agent' }, ['start > x']) };
     const nodes = {
       s: ['subflow', { subflowId: 'child', inputMappings: { input: '{{input}}' } }],
@@ -181,7 +181,7 @@ describe('differences from or3-workflow-core:', () => {
     expect(led.here.outputs).toEqual({ start: '<hello>', s: 'Subflow error: down', h: 'H' });
   });
 
-  it('15: a parent that does not choose a node takes it from another that does; here one is enough', async () => {
+  it('15: in or3 a node is skipped if one parent does not choose it; in Nightshift one parent that chooses it is enough', async () => {
     const document = definition({ a: 'agent', r: way('x', 'y'), x: 'agent', y: 'agent' }, [
       ...['start > a', 'start > r', 'a > x', 'r:x > x', 'r:y > y'],
     ]);
@@ -191,7 +191,7 @@ describe('differences from or3-workflow-core:', () => {
     expect(readBy(here, 'x')?.at(-1)).toBe('user: A');
   });
 
-  it('16: a loop of fixed passes fails if its limit is an error; here it completes', async () => {
+  it('16: in or3 a loop of fixed iterations fails if its limit is an error; in Nightshift it completes', async () => {
     const fixed = loop({ loopMode: 'fixed', onMaxIterations: 'error', maxIterations: 2 });
     const document = definition({ l: fixed, b: 'agent' }, ['start > l', 'l:body > b']);
     const { there, here } = await onBothSides(document, worldOf({ b: 'B' }));
@@ -199,7 +199,7 @@ describe('differences from or3-workflow-core:', () => {
     expect(here).toMatchObject({ success: true, finalOutput: 'B' });
   });
 
-  it('17: an agent that has used its iterations omits its last text; here it reports it', async () => {
+  it('17: in or3 an agent at its tool limit omits its last text; in Nightshift it reports it', async () => {
     const document = definition({ a: ['agent', { tools: ['find'], maxToolIterations: 2 }] }, ['start > a']);
     const asks = { text: 'Still looking', calls: [{ name: 'find', arguments: '{}' }] };
     const { there, here } = await onBothSides(document, worldOf({ a: asks }, { tools: { find: () => 'found' } }));

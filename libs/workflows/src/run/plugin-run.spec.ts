@@ -10,7 +10,7 @@ import { PluginRun } from './plugin-run.js';
 import { RunFacts } from './run-facts.js';
 
 it.each(['once', 'idempotent'])(
-  'does not run the code of a %s node after a cancel was acknowledged',
+  'PluginRun does not run the code of a %s node after a cancel was acknowledged',
   async (effect) => {
     const code = jest.fn();
     const controller = new AbortController();
@@ -60,7 +60,7 @@ it.each([
   await expect(run.run('pay', { given: {}, signal })).rejects.toBeInstanceOf(kind);
 });
 
-it('ends with the reason of its signal while a schema parses the data and never finishes', async () => {
+it('PluginRun ends with the reason of its signal while a schema never finishes to parse the data', async () => {
   const controller = new AbortController();
   const parse = () => {
     controller.abort(new Error('Node timed out'));

@@ -8,7 +8,7 @@ import type { NodeRunRow } from '../engine/node-run.js';
 import type { LeaseContext } from './lease-context.js';
 import { compactSession, RunningNode } from './running-node.js';
 
-it('tracks the request of an HTTP node as work of its run, from the commit before it until its response', async () => {
+it('RunningNode tracks the request of an HTTP node as work of its run, from the commit before it until its response', async () => {
   let working = 0;
   const seen: [string, number][] = [];
   const note = (step: string): Promise<void> => {

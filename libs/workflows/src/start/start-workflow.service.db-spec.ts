@@ -221,7 +221,7 @@ describe('a start of a workflow that this process has started before', () => {
   const versionOf = async (started: Promise<{ readonly jobId: string }>) =>
     (await stored((await started).jobId)).job.workflowVersion;
 
-  it('runs the version that is published now, for our id and for the id of the client', async () => {
+  it('runs the version that is published now, by the id of the workflow and by its meta.id', async () => {
     const { id } = await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
     const refs = [id, id.toUpperCase(), 'w-1'];
     for (const workflowRef of [...refs, ...refs]) expect(await versionOf(start({ workflowRef }))).toBe(1);
@@ -250,7 +250,7 @@ describe('a start of a workflow that this process has started before', () => {
     for (const request of requests) expect(await codeOf(start(request))).toBe('not_found');
   });
 
-  it('runs the workflow that has the id of the client now', async () => {
+  it('runs the workflow that now has this meta.id', async () => {
     const first = await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
     await start();
     const renamed = smallWorkflow({ name: 'x', id: 'w-renamed' });
@@ -289,7 +289,7 @@ describe('a start of a workflow that this process has started before', () => {
     expect(await codeOf(start({ known: { updatedAt: updatedAt + 60_000 } }))).toBe('workflow_stale');
   });
 
-  it('continues from a node that only the version has that is published now', async () => {
+  it('continues from a node that only the newly published version has', async () => {
     await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
     await start();
     await publish(workflowDocument({ name: 'x', id: 'w-1' }, [{ id: 'review', data: {} }], ['start -> review']));

@@ -208,7 +208,7 @@ describe('the resume point of a run', () => {
     }
   });
 
-  it('skips a failure that the run continued from', () => {
+  it('ignores a failed node after which the run continued', () => {
     const passed = run('a', { status: 'error', handles: ['error'], output: '' });
     const runs = [start, passed, run('b', { status: 'cancelled' })];
     expect(build(state({ status: 'failed', runs }), graph)).toMatchObject({

@@ -133,7 +133,7 @@ describe('DocumentCache', () => {
   });
 });
 
-describe('operation cost', () => {
+describe('the cost check of an operation', () => {
   it('multiplies by page sizes', () => {
     expect(problemOf('{ list(first: 100) { list(first: 90) { b } } }')).toBeNull();
     expect(problemOf('{ list(first: 100) { list(first: 100) { list(first: 2) { b } } } }')?.message).toContain(

@@ -6,7 +6,7 @@ import { Config } from '#platform';
 
 import { GraphqlExecutor } from './graphql-executor.js';
 
-it('prepares a known document at once while new documents of the same user wait', async () => {
+it('GraphqlExecutor prepares a known document at once while new documents of the same user wait', async () => {
   const host = new GraphQLSchemaHost();
   host.schema = buildSchema('input Text { parts: [String] } type Query { job(id: ID!, text: Text): String }');
   const executor = new GraphqlExecutor(host, Config.from({}));

@@ -51,7 +51,7 @@ describe('UpgradeTurns', () => {
     return { request, response };
   };
 
-  it('accepts at most 25 upgrades without a turn before other work runs', () => {
+  it('accepts at most 25 upgrades without a slot before other work runs', () => {
     const accepted = () => Array.from({ length: 30 }, () => turns.takeNow()).filter(Boolean).length;
     expect([accepted(), accepted()]).toEqual([25, 0]);
     clock.advance(1);

@@ -64,7 +64,7 @@ describe('AnswerReader with inline tool calls', () => {
     expect(sent({ statuses: ['skipped'] })).toContain('Tool &quot;weather&quot; is not registered on server.</tool>');
   });
 
-  it('report the failure of a call', () => {
+  it('reports the failure of a call', () => {
     for (const status of ['error', 'timed_out', 'interrupted'])
       expect(sent({ statuses: ['running', status], error: 'No <luck>' })).toContain('\nError: No &lt;luck&gt;</tool>');
   });
@@ -85,7 +85,7 @@ describe('AnswerReader with inline tool calls', () => {
     expect(sent({ result: `${'r'.repeat(499)}😀` })).toContain(`\n${'r'.repeat(499)}</tool>`);
   });
 
-  it('redact secrets', () => {
+  it('redacts secrets', () => {
     const secrets = { sensitiveFieldsOf: () => ['city'], redact: (text: string) => text.replaceAll('Sunny', '***') };
     const log = story(asks('', { ...weather, args: '{"city":"Paris","token":"t0k"}' }), textRound('.'));
     const text = contentOf(readAnswer(oneByOne(log), { secrets }));

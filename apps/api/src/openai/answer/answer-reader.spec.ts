@@ -101,7 +101,7 @@ describe('AnswerReader with a chosen agent', () => {
   });
 });
 
-describe('AnswerReader failures', () => {
+describe('AnswerReader of a failed job', () => {
   const cases = [
     ['failed', 'Agent execution failed', 'job_failed'],
     ['cancelled', 'The job was cancelled', 'job_cancelled'],

@@ -47,7 +47,7 @@ describe('AnswerReader with requests of child jobs', () => {
     expect(late.takeBelow([approval])).toEqual([comment('i-1')]);
   });
 
-  it('reports no requests when no call is a job', () => {
+  it('reports no requests when no call started a sub-job', () => {
     const reader = new AnswerReader(plainTerms);
     const local = { ...call('running'), name: 'send' };
     reader.take(eventsOf(asLog(tellStory([{ attempts: [['Hm']], calls: [local] }]))));

@@ -79,7 +79,7 @@ describe('StreamedSink', () => {
     expect(text).toMatch(/"Half"[^]*\[error\] Agent execution failed[^]*data: \[DONE\]\n\n$/);
   });
 
-  it('writes no end when it breaks off', () => {
+  it('writes nothing after a failure before its first byte', () => {
     expect(() => {
       sink.fail(failed);
     }).toThrow(failed.message);

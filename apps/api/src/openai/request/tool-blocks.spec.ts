@@ -19,7 +19,7 @@ const details = (id: string) =>
 <summary>Tool Executed</summary>
 </details>`;
 
-describe('tool call blocks', () => {
+describe('the parser of tool call blocks', () => {
   const cases: readonly [string, string, string][] = [
     ['no block', 'Hi <b>there</b>', 'Hi <b>there</b>'],
     ['blocks between text', `Hi\n${start}\n${done}\nBye`, 'Hi\nBye'],

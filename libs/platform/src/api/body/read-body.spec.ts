@@ -71,7 +71,7 @@ describe('readBody', () => {
     await Promise.all(opened.map(({ code }) => code));
   });
 
-  it('withdraws the turn of a client that disconnects', async () => {
+  it('withdraws the parse slot of a client that disconnects', async () => {
     const { turns, send } = open();
     await send('many', 60_000);
     const { response, done, isRead } = await send('many', 60_000);
@@ -84,7 +84,7 @@ describe('readBody', () => {
 
 const server = 4_194_304;
 
-describe('body size limit', () => {
+describe('the size limit of a body', () => {
   it.each([
     ['/api/jobs', server],
     ['/graphql', server],

@@ -26,14 +26,14 @@ describe('readBytes', () => {
     return { clock, turns, send };
   };
 
-  it('reads a small body without waiting for a turn', async () => {
+  it('reads a small body without waiting for a slot', async () => {
     const { turns, send } = open();
     const body = send('a', 3, 65_536);
     await body.done;
     expect([body.pieces, turns.size]).toEqual([3, 0]);
   });
 
-  it('reads a large body in parts, in turn with a body of another caller', async () => {
+  it('reads a large body in parts, alternately with a body of another caller', async () => {
     const { clock, send } = open();
     const many = [send('a', 4), send('a', 4), send('a', 4)];
     const one = send('b', 4);
@@ -53,7 +53,7 @@ describe('readBytes', () => {
     expect(counts()).toEqual([4, 4, 4, 4]);
   });
 
-  it('withdraws its turn when the client closes the connection', async () => {
+  it('releases its waiting slot when the client closes the connection', async () => {
     const { turns, send } = open();
     const { request, done } = send('a', 4);
     await nextTurn();

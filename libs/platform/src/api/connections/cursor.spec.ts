@@ -15,7 +15,7 @@ describe('cursor', () => {
     );
   });
 
-  it('fails in another list', () => {
+  it('is rejected for another list', () => {
     expect(() => idOfCursor(toCursor('threads', newId()), 'jobs', 'before')).toThrow(
       expect.objectContaining({ code: 'invalid_cursor', field: 'before' }),
     );

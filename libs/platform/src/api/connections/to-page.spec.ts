@@ -4,7 +4,7 @@ import { toConnection } from './to-connection.js';
 import { toWantedPage } from './to-page.js';
 
 describe('page arguments', () => {
-  it('ask for 20 from the beginning by default', () => {
+  it('request the first 20 entries by default', () => {
     expect(toWantedPage({})).toEqual({ limit: 20, cursor: undefined, field: 'after', reverse: false });
     expect(toWantedPage({ first: null, last: null })).toMatchObject({ limit: 20, reverse: false });
   });
@@ -16,7 +16,7 @@ describe('page arguments', () => {
     }
   });
 
-  it('accepts a page size of 1 to 100', () => {
+  it('accept a page size of 1 to 100', () => {
     for (const size of [0, -1, 101, 1e9]) {
       expect(() => toWantedPage({ first: size })).toThrow('first must be 1 to 100');
       expect(() => toWantedPage({ last: size })).toThrow('last must be 1 to 100');

@@ -5,12 +5,12 @@ import { newId } from '../../ids.js';
 import { nodeTypes, parseNodeId, toNodeId } from './node-id.js';
 
 describe('node id', () => {
-  it('names type and row', () => {
+  it('contains the type and the id of the row', () => {
     const id = newId();
     for (const type of nodeTypes) expect(parseNodeId(toNodeId(type, id))).toEqual({ type, id });
   });
 
-  it('decodes other text to nothing', () => {
+  it('decodes any other text to null', () => {
     const of = (text: string) => Buffer.from(text).toString('base64url');
     for (const text of [
       '',
