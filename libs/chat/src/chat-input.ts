@@ -10,7 +10,7 @@ import type { StartChat } from './start-chat.js';
 /** The members that a start and the input of its job have in common. */
 type SharedWithStart = Pick<
   StartChat,
-  'messages' | 'history' | 'alreadySaid' | 'tools' | 'client' | 'humanWait' | 'toolApproval' | 'providerDown'
+  'messages' | 'history' | 'tools' | 'client' | 'humanWait' | 'toolApproval' | 'providerDown'
 >;
 
 /**
@@ -18,6 +18,8 @@ type SharedWithStart = Pick<
  * contains a secret.
  */
 export interface ChatInput extends SharedWithStart, Partial<Pick<StartChat, 'toolRuntimes' | 'parameters'>> {
+  /** `alreadyStored` of the start. Stored under this name, so that every build reads it. */
+  readonly alreadySaid?: number;
   /** Versions of the server's tools when the job was accepted. */
   readonly toolPins?: Readonly<Record<string, string>>;
   /** Policy layers of the agents of the parent jobs. */

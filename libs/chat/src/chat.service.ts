@@ -211,13 +211,13 @@ export class ChatService {
 }
 
 function toInput(request: StartChat, pinned: Pick<ChatInput, 'toolPins' | 'agent' | 'routing'>): ChatInput {
-  const { messages, history, alreadySaid = 0, tools, toolRuntimes, client, humanWait } = request;
+  const { messages, history, alreadyStored = 0, tools, toolRuntimes, client, humanWait } = request;
   const { toolApproval, toolChoice, parameters, providerDown } = request;
   const { callerPolicies = [], maxRounds } = request.subJob ?? {};
   const input: ChatInput = {
     messages,
     history,
-    ...(alreadySaid === 0 ? {} : { alreadySaid }),
+    ...(alreadyStored === 0 ? {} : { alreadySaid: alreadyStored }),
     tools,
     ...(Object.keys(toolRuntimes).length === 0 ? {} : { toolRuntimes }),
     ...defined({ client, humanWait }),

@@ -36,7 +36,7 @@ export interface StartChat {
    */
   readonly history: 'thread' | 'request';
   /** Of the messages that would join the thread: the number of leading ones that it already contains. Default 0. */
-  readonly alreadySaid?: number;
+  readonly alreadyStored?: number;
   /** The only tools that may be called: names of server tools, or tool definitions. */
   readonly tools: readonly (string | ToolDefinition)[];
   readonly toolRuntimes: Readonly<Record<string, ToolRuntime>>;

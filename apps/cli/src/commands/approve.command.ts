@@ -10,7 +10,7 @@ import { type AnswerFlags, answerFrom } from '../requests/answer-from.js';
 import { callOf } from '../requests/arguments-of.js';
 import { howToAnswer } from '../requests/how-to-answer.js';
 import { LEFT } from '../requests/prompts.js';
-import { explained, saySettled } from '../requests/say-settled.js';
+import { explained, formatSettled } from '../requests/say-settled.js';
 import { showAsked } from '../requests/show-asked.js';
 import { oneLine } from '../terminal/plain-text.js';
 import { sayCall } from '../view/say-event.js';
@@ -66,7 +66,7 @@ async function approve(context: Context, id: string, flags: ApproveFlags): Promi
   }
   if (request.status !== 'OPEN') {
     const { me } = await client.query(MeDocument, {});
-    sayOutcome(context, request, saySettled(request, { me: me.id, now: Date.now() }));
+    sayOutcome(context, request, formatSettled(request, { me: me.id, now: Date.now() }));
     const call = context.json ? undefined : await callOf(client, request);
     if (call !== undefined) context.screen.line(`    ${sayCall(call)}`);
     return exitCodes.ok;

@@ -6,7 +6,7 @@ import { exitCodes } from '../exit-code.js';
 import { formatAge } from '../format/duration.js';
 
 /** How a request ended: `denied by you, 3 min ago`. `me`: the principal who asks. */
-export function saySettled(
+export function formatSettled(
   { outcome, status, decidedBy, decidedAt }: Interrupt,
   { me, now }: { readonly me: string | null; readonly now: number },
 ): string {
@@ -24,6 +24,6 @@ export async function explained(client: Nightshift, id: string, error: unknown):
   return new CliError({
     exitCode: exitCodes.failed,
     code: error.code,
-    message: `${error.message}: ${saySettled(request, { me: me.id, now: Date.now() })}.`,
+    message: `${error.message}: ${formatSettled(request, { me: me.id, now: Date.now() })}.`,
   });
 }

@@ -115,7 +115,7 @@ export class AnswerStarts {
     return this.chat.start(principal, {
       ...common,
       ...({ messages, history: 'request', backgroundMode: null } as const),
-      alreadySaid: await this.alreadySaid(principal, order),
+      alreadyStored: await this.countAlreadyStored(principal, order),
       ...answering(target),
       ...this.clientSide(order.mode),
       toolChoice: order.mode.toolChoice,
@@ -124,7 +124,7 @@ export class AnswerStarts {
   }
 
   /** How many of the messages the session's thread already has. */
-  private async alreadySaid(principal: MemberPrincipal, order: NewAnswerOrder): Promise<number> {
+  private async countAlreadyStored(principal: MemberPrincipal, order: NewAnswerOrder): Promise<number> {
     const { session, isBeside, unanswered: callId, messages } = order;
     if (session === null || isBeside || callId === null) return 0;
     return this.duplicates.count(principal, { threadId: session.threadId, callId }, messages);
