@@ -170,7 +170,7 @@ describe('start_job in a chat', () => {
     stage.script(task, { body: [gate, ...replyText('Done.').body] });
     const { jobId, threadId } = await chat(line);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'It is under way.' });
-    const [below] = await stage.children(jobId, 1, 'running');
+    const [child] = await stage.children(jobId, 1, 'running');
     const handle = handleOf(resultsOf(line)[0]);
     expect(handle).toEqual({
       job_id: below?.id,
@@ -183,7 +183,7 @@ describe('start_job in a chat', () => {
     expect(handle['thread_id']).not.toBe(threadId);
     await stage.sweep();
     gate.open();
-    expect(await stage.ended(below?.id ?? '')).toMatchObject({ status: 'completed', content: 'Done.' });
+    expect(await stage.ended(child?.id ?? '')).toMatchObject({ status: 'completed', content: 'Done.' });
     const messages = await stage.database.postgres.withWorkspaceSql(
       workspaceOf(),
       async (client) =>
@@ -224,7 +224,7 @@ describe('start_job in a chat', () => {
     stage.script(task, replyText('Done.'));
     const { jobId, threadId } = await chat(line);
     await stage.ended(jobId);
-    const [below] = await stage.children(jobId, 1, 'completed');
+    const [child] = await stage.children(jobId, 1, 'completed');
     const both = () =>
       toolCallReply([call('get_jobs', {}, 'call_a'), call('job_result', { job_id: below?.id }, 'call_b')]);
     // The thread's first line is what the script goes by.
@@ -238,7 +238,7 @@ describe('start_job in a chat', () => {
     await stage.ended((await chat(elsewhere)).jobId);
     expect(resultsOf(elsewhere)).toEqual([
       '{"jobs":[]}',
-      `Error executing tool "job_result": Job "${below?.id ?? ''}" is not available.`,
+      `Error executing tool "job_result": Job "${child?.id ?? ''}" is not available.`,
     ]);
   });
 
@@ -289,7 +289,7 @@ describe('start_job in a chat', () => {
     stage.script(task, replyText('fine'));
     const { jobId } = await chat(line, ['start_job', 'send', 'look_up']);
     await stage.ended(jobId);
-    const [below] = await stage.children(jobId, 1, 'completed');
+    const [child] = await stage.children(jobId, 1, 'completed');
     expect(handleOf(resultsOf(line)[0])).toMatchObject({ job_id: below?.id, tools: ['start_job', 'look_up'] });
     await stage.policy({});
   });
@@ -309,10 +309,10 @@ describe('start_job in a chat', () => {
       messages: [{ role: 'user', content: line }],
     });
     await stage.ended(jobId);
-    const [below] = await stage.children(jobId, 1, 'waiting');
-    const [asked] = await stage.waits(below?.id ?? '');
+    const [child] = await stage.children(jobId, 1, 'waiting');
+    const [asked] = await stage.waits(child?.id ?? '');
     expect(asked).toMatchObject({ kind: 'tool_approval', tool: 'send', rootJobId: jobId });
-    await stage.stop(below?.id ?? '');
+    await stage.stop(child?.id ?? '');
   });
 
   it('limits the number of started jobs and their depth', async () => {
@@ -347,31 +347,31 @@ describe('start_job in a chat', () => {
     stage.script(task, { body: [createGate()] });
     const { jobId } = await chat(line);
     await eventually('it is asked', () => stage.requests(task)[0]);
-    const [below] = await stage.children(jobId, 1, 'running');
-    return { jobId, line, childId: below?.id ?? '' };
+    const [child] = await stage.children(jobId, 1, 'running');
+    return { jobId, line, childId: child?.id ?? '' };
   };
 
   it('cancels the started jobs with the chat, also after it has ended', async () => {
-    const { jobId, childId: belowId } = await hanging(replyText('ok'));
+    const { jobId, childId } = await hanging(replyText('ok'));
     await stage.ended(jobId);
     const stopped = await stage.engine.app.get(JobStopper).stopTree(scopeOf(stage.people.member), jobId);
     expect(stopped).toEqual({ state: 'already_terminal', stoppedSubJobs: 1 });
-    expect(await stage.ended(belowId)).toMatchObject({ status: 'cancelled' });
-    expect(await stage.line(belowId)).toMatchObject({ reason: 'parent_stopped' });
+    expect(await stage.ended(childId)).toMatchObject({ status: 'cancelled' });
+    expect(await stage.line(childId)).toMatchObject({ reason: 'parent_stopped' });
   });
 
   it('cancels the chat and its started jobs although the process that cancelled it was lost', async () => {
-    const { jobId, line, childId: belowId } = await hanging({ body: [createGate()] });
+    const { jobId, line, childId } = await hanging({ body: [createGate()] });
     await eventually('it continues', () => stage.requests(line)[1]);
     await stage.sweep();
-    expect(await stage.line(belowId)).toMatchObject({ status: 'running' });
+    expect(await stage.line(childId)).toMatchObject({ status: 'running' });
     await stage.rows(
       `UPDATE job SET status = 'cancelled', reason = 'cancelled', finished_at = clock_timestamp(), lease_epoch = lease_epoch + 1,
               lease_owner = NULL, lease_until = NULL WHERE id = $1`,
       [jobId],
     );
     await stage.sweep();
-    expect(await stage.ended(belowId)).toMatchObject({ status: 'cancelled' });
+    expect(await stage.ended(childId)).toMatchObject({ status: 'cancelled' });
   });
 
   it('limits a started job to ten rounds', async () => {

@@ -106,14 +106,11 @@ export async function launch(input: LaunchInput): Promise<number> {
   return serve(plan, input);
 }
 
-function configOf(
-  options: ServeOptions,
-  { environment, logsGoToTerminal: logsAreWatched, roles }: LaunchInput,
-): Config {
+function configOf(options: ServeOptions, { environment, logsGoToTerminal, roles }: LaunchInput): Config {
   const ownRole = roles.all === undefined ? { ROLE: Object.keys(roles)[0] } : {};
   const flags = { ROLE: options.role, PORT: options.port, DATA_DIR: options.dataDir };
   const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
-  const quiet = logsAreWatched && environment['LOG_LEVEL'] === undefined ? { LOG_LEVEL: 'warn' } : {};
+  const quiet = logsGoToTerminal && environment['LOG_LEVEL'] === undefined ? { LOG_LEVEL: 'warn' } : {};
   try {
     const config = Config.from({ ...ownRole, ...environment, ...quiet, ...given });
     if (roles[config.values.ROLE] === undefined) {

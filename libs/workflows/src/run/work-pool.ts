@@ -153,9 +153,9 @@ export class WorkPool {
 
   /** The errors that stop the whole run: the end of the lease, and a call whose policy fails its job. */
   private fail(thrown: unknown): void {
-    const { publish: tell, release } = this.parts;
+    const { publish, release } = this.parts;
     if (thrown instanceof ConversationFailed && thrown.endsJob) {
-      tell({ type: 'stopped', code: thrown.code, message: thrown.message });
+      publish({ type: 'stopped', code: thrown.code, message: thrown.message });
     } else release();
   }
 

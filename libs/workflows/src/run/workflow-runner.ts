@@ -100,7 +100,7 @@ export type RunnerOutcome =
 /** This many pure nodes take about 10 ms. */
 const turnsAtOnce = 100;
 
-/** The parts of one lease's run of a workflow. */
+/** The dependencies of one lease's run of a workflow. */
 export interface RunnerDependencies {
   readonly engine: WorkflowRun;
   readonly context: LeaseContext;
