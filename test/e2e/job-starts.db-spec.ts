@@ -173,7 +173,7 @@ describe('start_job in a chat', () => {
     const [child] = await stage.children(jobId, 1, 'running');
     const handle = handleOf(resultsOf(line)[0]);
     expect(handle).toEqual({
-      job_id: below?.id,
+      job_id: child?.id,
       thread_id: expect.any(String),
       status: expect.stringMatching(/^(queued|running)$/),
       depth: 1,
@@ -226,12 +226,12 @@ describe('start_job in a chat', () => {
     await stage.ended(jobId);
     const [child] = await stage.children(jobId, 1, 'completed');
     const both = () =>
-      toolCallReply([call('get_jobs', {}, 'call_a'), call('job_result', { job_id: below?.id }, 'call_b')]);
+      toolCallReply([call('get_jobs', {}, 'call_a'), call('job_result', { job_id: child?.id }, 'call_b')]);
     // The thread's first line is what the script goes by.
     stage.script(line, both(), replyText('seen'));
     await stage.ended((await chat(later, jobTools, threadId)).jobId);
     const [list, result] = resultsOf(line).slice(-2);
-    expect(handleOf(list)).toEqual({ jobs: [expect.objectContaining({ job_id: below?.id, status: 'completed' })] });
+    expect(handleOf(list)).toEqual({ jobs: [expect.objectContaining({ job_id: child?.id, status: 'completed' })] });
     expect(handleOf(result)).toMatchObject({ result: 'Done.' });
     const elsewhere = fresh('elsewhere');
     stage.script(elsewhere, both(), replyText('nothing'));
@@ -290,7 +290,7 @@ describe('start_job in a chat', () => {
     const { jobId } = await chat(line, ['start_job', 'send', 'look_up']);
     await stage.ended(jobId);
     const [child] = await stage.children(jobId, 1, 'completed');
-    expect(handleOf(resultsOf(line)[0])).toMatchObject({ job_id: below?.id, tools: ['start_job', 'look_up'] });
+    expect(handleOf(resultsOf(line)[0])).toMatchObject({ job_id: child?.id, tools: ['start_job', 'look_up'] });
     await stage.policy({});
   });
 
@@ -325,7 +325,7 @@ describe('start_job in a chat', () => {
     stage.script(second, starting('no further'), replyText('the last'));
     const { jobId } = await chat(line);
     await stage.ended(jobId);
-    const below = await stage.children(jobId, 3, 'completed');
+    const children = await stage.children(jobId, 3, 'completed');
     expect(resultsOf(line).at(-1)).toBe(
       'Error executing tool "start_job": A job can start at most 3 jobs; this job has reached the limit',
     );
@@ -333,7 +333,7 @@ describe('start_job in a chat', () => {
       'SELECT id, parent_job_id AS parent FROM job WHERE root_job_id = $1 AND depth > 1',
       [jobId],
     );
-    expect(below.map(({ id }) => id)).toEqual(expect.arrayContaining(deep.map(({ parent }) => parent)));
+    expect(children.map(({ id }) => id)).toEqual(expect.arrayContaining(deep.map(({ parent }) => parent)));
     expect(deep).toHaveLength(1);
     await stage.ended(deep[0]?.id ?? '');
     expect(handleOf(resultsOf(first)[0])).toMatchObject({ depth: 2, tools: ['get_jobs', 'job_result'] });

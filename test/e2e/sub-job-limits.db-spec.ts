@@ -60,7 +60,7 @@ describe('sub-jobs', () => {
     const root = await chat(stage, line, `workflow.${outer}`);
     const [middle] = await stage.children(root, 1, 'waiting');
     const [leaf] = await stage.children(middle?.id ?? '', 1, 'waiting');
-    // Of one that runs its worker stops what is below as well.
+    // Of one that runs its worker stops its descendants as well.
     const ids = [root, middle?.id ?? '', leaf?.id ?? ''] as const;
     await eventually('all wait', async () =>
       (await statuses(ids)).every(([status]) => status === 'waiting') ? true : undefined,
@@ -156,8 +156,8 @@ describe('sub-jobs', () => {
     const calls = ['a', 'b', 'c', 'd'].map((input) => call(`workflow.${name}`, input));
     stage.script(line, toolCallReply(calls), toolCallReply([call(`workflow.${name}`, 'e')]), replyText('enough'));
     const jobId = await chat(stage, line, `workflow.${name}`);
-    const below = await stage.children(jobId, 3, 'waiting');
-    for (const { id } of below) await stage.answer((await stage.waits(id))[0], { action: 'approve' });
+    const children = await stage.children(jobId, 3, 'waiting');
+    for (const { id } of children) await stage.answer((await stage.waits(id))[0], { action: 'approve' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'enough' });
     const refused = `Error executing tool "workflow.${name}": A job can start at most 3 jobs; this job has reached the limit`;
     expect(toolTexts(stage, line)).toEqual(['a', 'b', 'c', refused, refused]);
@@ -282,11 +282,11 @@ describe('sub-job with lost hints', () => {
       await stage.offer(name, untilAsked, ['start -> q']);
       stage.script(line, toolCallReply([call(`workflow.${name}`, 'x')]), ...replies.map(replyText));
       const root = await chat(stage, line, `workflow.${name}`);
-      const [below] = await stage.children(root, 1, 'waiting');
+      const [child] = await stage.children(root, 1, 'waiting');
       await eventually('the chat waits', async () =>
         (await stage.line(root)).status === 'waiting' ? true : undefined,
       );
-      return { root, below: below?.id ?? '' };
+      return { root, childId: child?.id ?? '' };
     };
 
     afterEach(async () => {
@@ -310,9 +310,9 @@ describe('sub-job with lost hints', () => {
     });
 
     it('returns its result by the message of the transaction that ends it', async () => {
-      const { root, below } = await waitingBelow('answered');
+      const { root, childId } = await waitingBelow('answered');
       await stage.rows(`DELETE FROM pgboss.job WHERE name = 'sub-job.due'`);
-      await stage.answer((await stage.waits(below))[0], { action: 'approve' });
+      await stage.answer((await stage.waits(childId))[0], { action: 'approve' });
       await stage.children(root, 1, 'completed');
       expect(await messages(root)).toMatchObject([{ state: 'created' }]);
       await stage.engine.app.get(SubJobs).start();
@@ -320,16 +320,16 @@ describe('sub-job with lost hints', () => {
     });
 
     it('returns its cancellation by the message of the transaction that cancels it', async () => {
-      const { root, below } = await waitingBelow('answered');
+      const { root, childId } = await waitingBelow('answered');
       await stage.rows(`DELETE FROM pgboss.job WHERE name = 'sub-job.due'`);
-      await stage.engine.app.get(JobStopper).stop(scopeOf(stage.people.member), below);
+      await stage.engine.app.get(JobStopper).stop(scopeOf(stage.people.member), childId);
       expect(await messages(root)).toMatchObject([{ state: 'created' }]);
       await stage.engine.app.get(SubJobs).start();
       expect(await stage.ended(root)).toMatchObject({ status: 'completed', content: 'answered' });
     });
 
     it('ends by the message of the transaction that cancels its parent', async () => {
-      const { root, below } = await waitingBelow();
+      const { root, childId } = await waitingBelow();
       await stage.rows(`DELETE FROM pgboss.job WHERE name = 'sub-job.due'`);
       const cancels = stage.engine.app.get(CancelRepository, { strict: false });
       const { workspaceId } = stage.people.member;
@@ -337,7 +337,7 @@ describe('sub-job with lost hints', () => {
       // As if the process had been lost right after this transaction.
       await cancels.inWorkspace(workspaceId, (tx) => cancels.cancel(tx, order));
       expect(await messages(root)).toMatchObject([{ state: 'created' }]);
-      expect((await stage.line(below)).status).toBe('waiting');
+      expect((await stage.line(childId)).status).toBe('waiting');
       await stage.engine.app.get(SubJobs).start();
       await stage.children(root, 1, 'cancelled');
     });

@@ -61,8 +61,8 @@ describe('workflow called by a chat', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'So be it.' });
     expect(toolText(line)).toBe('HI THERE');
     expect(JSON.stringify(stage.asked(prompt))).toContain('hi there');
-    const [below] = await stage.children(jobId, 1);
-    expect(below).toMatchObject({ status: 'completed', depth: 1, parent: jobId, root: jobId });
+    const [child] = await stage.children(jobId, 1);
+    expect(child).toMatchObject({ status: 'completed', depth: 1, parent: jobId, root: jobId });
     const [row] = await stage.rows(
       `SELECT c.status, c.executor, c.effect, j.parent_call_id = c.id AS linked, j.created_by = p.created_by AS own, j.thread_id
          FROM tool_call c JOIN job j ON j.parent_job_id = c.job_id JOIN job p ON p.id = c.job_id WHERE c.job_id = $1`,
@@ -72,11 +72,11 @@ describe('workflow called by a chat', () => {
       ...{ status: 'completed', executor: 'job', effect: 'idempotent', linked: true, own: true },
       thread_id: null,
     });
-    const [queued] = await stage.eventsOf(below?.id ?? '', 'job-queued');
+    const [queued] = await stage.eventsOf(child?.id ?? '', 'job-queued');
     expect(queued?.body).toMatchObject({ parentJobId: jobId });
     const shown = await stage.eventsOf(jobId, 'tool-progress', 'job-waiting');
     expect(shown.map(({ type }) => type).toSorted()).toEqual(['job-waiting', 'tool-progress']);
-    expect(shown.find(({ type }) => type === 'tool-progress')?.body).toMatchObject({ subJobId: below?.id });
+    expect(shown.find(({ type }) => type === 'tool-progress')?.body).toMatchObject({ subJobId: child?.id });
   });
 
   it('receives its declared inputs, the first as its prompt', async () => {
@@ -106,8 +106,8 @@ describe('workflow called by a chat', () => {
     await stage.offer(asks, { q: { type: 'approval', prompt: 'Really?' } }, ['start -> q']);
     stage.script(again, calling(`workflow.${asks}`), replyText('never mind'));
     const other = await chat(again, `workflow.${asks}`);
-    const [below] = await stage.children(other, 1, 'waiting');
-    expect(await stage.stop(below?.id ?? '')).toBe('aborted');
+    const [child] = await stage.children(other, 1, 'waiting');
+    expect(await stage.stop(child?.id ?? '')).toBe('aborted');
     expect(await stage.ended(other)).toMatchObject({ status: 'completed', content: 'never mind' });
     expect(toolText(again)).toBe(`Error executing tool "workflow.${asks}": its job was cancelled`);
   });
@@ -138,15 +138,15 @@ describe('request of a sub-job', () => {
     const toolApproval = parseApprovalPolicy({ rules: [{ match: 'send', action: 'require_approval' }] });
     const { jobId, threadId } = await stage.ask([`workflow.${name}`], {
       messages: [{ role: 'user', content: line }],
-      // The request's own rules hold below it as well.
+      // The request's own rules apply to its descendants too.
       toolApproval,
     });
-    const [below] = await stage.children(jobId, 1, 'waiting');
+    const [child] = await stage.children(jobId, 1, 'waiting');
     const { member } = stage.people;
     const inbox = await stage.engine.app
       .get(InterruptsRepository)
       .listInScope(scopeOf(member), { requester: member.userId, statuses: ['open'] }, { limit: 10 });
-    const asked = inbox.find((one) => one.jobId === below?.id);
+    const asked = inbox.find((one) => one.jobId === child?.id);
     expect(asked).toMatchObject({
       kind: 'tool_approval',
       rootJobId: jobId,
@@ -205,8 +205,8 @@ describe('approval rules of an agent', () => {
     await careful(who, `workflow.${inner}`);
     stage.script(prompt, calling(`workflow.${inner}`), replyText('all done'));
     const jobId = await stage.run({ a: agent(prompt, { agent: who }) }, ['start -> a']);
-    const [below] = await stage.children(jobId, 1);
-    await approved(below?.id ?? '');
+    const [child] = await stage.children(jobId, 1);
+    await approved(child?.id ?? '');
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'all done' });
   });
 });
@@ -265,16 +265,16 @@ describe('requests of a job and its descendants', () => {
   let jobs: TestJobs;
   /** A job that has asked three times, and a sub-job of it that has asked twice, among many others. */
   let root: string;
-  let below: string;
+  let child: string;
 
   beforeAll(async () => {
     database = await createTestDatabase();
     jobs = await openTestJobs(database);
     const started = await jobs.start(400);
-    [root = '', below = ''] = started.map(({ jobId }) => jobId);
+    [root = '', child = ''] = started.map(({ jobId }) => jobId);
     for (const { jobId } of started.slice(2)) await ask(jobId, null, 50);
     await ask(root, null, 3);
-    await ask(below, root, 2);
+    await ask(child, root, 2);
     const owner = new pg.Client({ connectionString: database.urls.owner });
     await owner.connect();
     await owner.query('ANALYZE interrupt, job');
@@ -328,7 +328,7 @@ describe('requests of a job and its descendants', () => {
   ])('use two indexes and read nothing else: %s', async (_, where, filter) => {
     const { jobIds, plan } = await list(where(), { ...filter, rootJobId: root });
     const count = filter.statuses === undefined ? [2, 3] : [1, 1];
-    expect([below, root].map((id) => jobIds.filter((found) => found === id).length)).toEqual(count);
+    expect([child, root].map((id) => jobIds.filter((found) => found === id).length)).toEqual(count);
     expect(jobIds).toHaveLength(count.reduce((a, b) => a + b));
     expect(plan).toContain('interrupt_below_root');
     expect(plan).not.toMatch(/Seq Scan on interrupt|interrupt_pkey|interrupt_workspace_id_status_id_idx/);

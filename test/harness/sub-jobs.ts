@@ -21,7 +21,7 @@ export interface JobLine {
 export interface SubJobStage extends WorkflowStage {
   /** Publishes a workflow under this name and offers it; gives its id. */
   offer(name: string, ...definition: Definition): Promise<string>;
-  /** The jobs below this one, once there are `count` of them with that status; oldest first. */
+  /** The jobs that calls of this job started, once `count` of them have the status; oldest first. */
   children(jobId: string, count: number, status?: string): Promise<readonly JobLine[]>;
   line(jobId: string): Promise<JobLine>;
   /** Runs one sweep. */
@@ -44,7 +44,7 @@ export async function openSubJobStage({ hints = true, env = {} } = {}): Promise<
       return id;
     },
     children: (jobId, count, status) =>
-      eventually(`${count} jobs below are ${status ?? 'there'}`, async () => {
+      eventually(`${count} children are ${status ?? 'there'}`, async () => {
         const where = 'WHERE parent_job_id = $1 AND ($2::text IS NULL OR status = $2) ORDER BY id';
         const rows = await stage.rows<JobLine>(`${lineSql} ${where}`, [jobId, status ?? null]);
         return rows.length === count ? rows : undefined;

@@ -95,8 +95,8 @@ export class JobStopper {
     let stopped = 0;
     const open = new Set([...before, ...(await this.cancels.openDescendants({ workspaceId, jobId }))]);
     await runParts(
-      ...[...open].map((below) => async () => {
-        const result = await this.cancel({ workspaceId, jobId: below, by, reason: parentStopped });
+      ...[...open].map((descendant) => async () => {
+        const result = await this.cancel({ workspaceId, jobId: descendant, by, reason: parentStopped });
         if (result !== null && (result.state !== 'terminal' || result.status === 'cancelled')) stopped += 1;
       }),
     );
