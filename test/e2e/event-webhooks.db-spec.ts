@@ -132,7 +132,7 @@ describe('webhooks of events', () => {
     await log.commit([writeOf(failing, 1, { events: [failed], move: { to: 'failed', reason: 'model_error', error } })]);
     const interruptId = await open(waiting.jobId, 'human_input');
     const waits = { type: 'job-waiting', body: { interruptIds: [interruptId] } } as const;
-    await log.commit([writeOf(waiting, 1, { events: [waits], move: { to: 'waiting', answered: 0 } })]);
+    await log.commit([writeOf(waiting, 1, { events: [waits], move: { to: 'waiting', externalUpdates: 0 } })]);
     expect(await written()).toMatchObject([
       {
         type: 'job.failed',
@@ -339,7 +339,9 @@ describe('webhooks of events', () => {
     );
     const interruptIds = rows.map(({ id }) => id);
     const events = [{ type: 'job-waiting', body: { interruptIds } }] as const;
-    await jobs.app.get(EventLogRepository).commit([writeOf(job, 1, { events, move: { to: 'waiting', answered: 0 } })]);
+    await jobs.app
+      .get(EventLogRepository)
+      .commit([writeOf(job, 1, { events, move: { to: 'waiting', externalUpdates: 0 } })]);
     expect(await written()).toMatchObject([{ data: { interruptIds: interruptIds.slice(0, 100) } }]);
   });
 
@@ -349,7 +351,7 @@ describe('webhooks of events', () => {
       const events = [{ type: 'job-waiting', body: { interruptIds } }] as const;
       await jobs.app
         .get(EventLogRepository)
-        .commit([writeOf(job, 1, { events, move: { to: 'waiting', answered: 0 } })]);
+        .commit([writeOf(job, 1, { events, move: { to: 'waiting', externalUpdates: 0 } })]);
     };
     const show = (jobId: string, interruptId: string, kind: InterruptKind) =>
       jobs.app.get(JobUpdater).update(here.owner.workspaceId, jobId, (job) => {
@@ -385,7 +387,7 @@ describe('webhooks of events', () => {
     const waits = { type: 'job-waiting', body: { interruptIds: [interrupt.id] } } as const;
     const write = writeOf(job, 1, {
       events: [interruptOpened(interrupt), waits],
-      move: { to: 'waiting', answered: 0 },
+      move: { to: 'waiting', externalUpdates: 0 },
     });
     await jobs.app
       .get(EventLogRepository)

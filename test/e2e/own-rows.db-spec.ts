@@ -112,7 +112,7 @@ describe('change records for triggers', () => {
       expect(created).not.toHaveProperty('before');
       expect(started).toMatchObject({ type: 'update', before: { kind: 'chat', status: 'queued' } });
       expect(started?.document).toMatchObject({ ...document, status: 'running' });
-      await commit(writeOf(job, 1, { move: { to: 'waiting', answered: 0 } }));
+      await commit(writeOf(job, 1, { move: { to: 'waiting', externalUpdates: 0 } }));
       await cancel(job.jobId);
       const [waiting, ended, ...others] = await changes();
       expect(others).toEqual([]);
@@ -296,7 +296,7 @@ describe('change records for triggers', () => {
       await commit(
         writeOf(job, 1, {
           rows: [newCallRow(job, 1, call({ status: 'running' }))],
-          move: { to: 'waiting', answered: 0 },
+          move: { to: 'waiting', externalUpdates: 0 },
         }),
       );
       await changes();

@@ -234,7 +234,7 @@ export async function sendCalls(
   ]);
   const written = [
     ...(await log.commit([writeOf(job, 1, { rows: sent })])),
-    ...(await log.commit([writeOf(job, 2, { move: { to: 'waiting', answered: job.answered } })])),
+    ...(await log.commit([writeOf(job, 2, { move: { to: 'waiting', externalUpdates: job.externalUpdates } })])),
   ];
   for (const answer of written) if (answer instanceof Error) throw answer;
   return calls.map(({ id }) => ({ workspaceId, jobId, id }));

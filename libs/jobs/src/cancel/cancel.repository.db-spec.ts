@@ -87,7 +87,7 @@ describe('CancelRepository', () => {
       [job.workspaceId, newId(), job.jobId],
     );
     await jobs.rows(`UPDATE job SET key_cipher = '\\x01' WHERE id = $1`, [job.jobId]);
-    await log.commit([writeOf(job, 1, { move: { to: 'waiting', answered: 0 } })]);
+    await log.commit([writeOf(job, 1, { move: { to: 'waiting', externalUpdates: 0 } })]);
     expect(await cancel(job.jobId)).toMatchObject({ state: 'ended' });
     const [row] = await jobs.rows(
       `SELECT j.status, j.key_cipher, c.status AS call, i.status AS asked FROM job j
@@ -122,7 +122,7 @@ describe('CancelRepository', () => {
   it('appends the cancelled requests of a waiting job before the event of its end', async () => {
     const job = await jobs.claim(await startOne());
     const ids = [await ask(job), await ask(job)];
-    await log.commit([writeOf(job, 1, { move: { to: 'waiting', answered: 0 } })]);
+    await log.commit([writeOf(job, 1, { move: { to: 'waiting', externalUpdates: 0 } })]);
     const { last_seq: before } = await state(job.jobId);
     expect(await cancel(job.jobId)).toMatchObject({ state: 'ended', seq: before + 3 });
     const outcome = 'cancelled';
@@ -149,7 +149,7 @@ describe('CancelRepository', () => {
         [job.workspaceId, newId(), job.jobId, i + 1, `call_${i + 1}`, status],
       );
     const interruptId = await ask(job);
-    await log.commit([writeOf(job, 1, { move: { to: 'waiting', answered: 0 } })]);
+    await log.commit([writeOf(job, 1, { move: { to: 'waiting', externalUpdates: 0 } })]);
     const { last_seq: before } = await state(job.jobId);
     expect(await cancel(job.jobId)).toMatchObject({ state: 'ended', seq: before + 5 });
     const updated = (ordinal: number, internalStatus: string, call: object) => ({

@@ -30,7 +30,7 @@ describe('the event of a cancelled call', () => {
          idem_key) VALUES ($1, $2, $3, 1, 1, 'c', 't', $4, $5, 'once', 'pending', 'k')`,
       [job.workspaceId, newId(), job.jobId, proposed, approved],
     );
-    await jobs.app.get(EventLogRepository).commit([writeOf(job, 1, { move: { to: 'waiting', answered: 0 } })]);
+    await jobs.app.get(EventLogRepository).commit([writeOf(job, 1, { move: { to: 'waiting', externalUpdates: 0 } })]);
     const cancels = jobs.app.get(CancelRepository);
     const { workspaceId, jobId } = job;
     await cancels.inWorkspace(workspaceId, (client) =>

@@ -25,8 +25,8 @@ export type JobMove =
       /** For a sub-job: its parent, about which a queue message is sent. */
       readonly parentJobId?: string | null;
     }
-  /** The write is refused if the job was answered more often than `answered`: its worker has not read the last answer yet. */
-  | { readonly to: 'waiting'; readonly answered: number }
+  /** The write is refused if the job has more external updates than `externalUpdates`: its worker has not read the last one yet. */
+  | { readonly to: 'waiting'; readonly externalUpdates: number }
   /**
    * The job is released: the claim does not count as an attempt, and the job's queue message is sent. `agentId`: the agent that was chosen; its
    * cap on running jobs counts the job from now on.
@@ -225,6 +225,6 @@ function eventColumns(writes: readonly JobWrite[]): string[] {
 function toMove(move: JobMove | undefined): object {
   if (move === undefined) return {};
   if (move.to === 'queued') return { next_status: move.to, agent_id: move.agentId };
-  if (move.to === 'waiting') return { next_status: move.to, expected_answers: move.answered };
+  if (move.to === 'waiting') return { next_status: move.to, expected_answers: move.externalUpdates };
   return { next_status: move.to, reason: move.reason, error: move.error };
 }

@@ -100,7 +100,7 @@ describe('the event log', () => {
     const outage = (outageMs: number) => ({ ...noCounts, outageMs });
     await log.commit([writeOf(job, 1, { counts: outage(60_000) })]);
     expect((await deadline()).at - before.at).toBe(60_000);
-    await log.commit([writeOf(job, 2, { counts: outage(90_000), move: { to: 'waiting', answered: 0 } })]);
+    await log.commit([writeOf(job, 2, { counts: outage(90_000), move: { to: 'waiting', externalUpdates: 0 } })]);
     const { worked_ms: workedMs } = await deadline();
     expect([workedMs >= 50_000, workedMs < 110_000]).toEqual([true, true]);
   });

@@ -27,7 +27,7 @@ export class JobHandlers {
   /** The handler of a claimed job. The handler of a delayed job runs only if its requester may still start the job. */
   of(job: ClaimedJob): JobHandler | undefined {
     const handler = this.find(job.kind);
-    const begins = job.isDelayed === true && job.rounds === 0 && job.answered === 0;
+    const begins = job.isDelayed === true && job.rounds === 0 && job.externalUpdates === 0;
     if (handler === undefined || !begins) return handler;
     return { kind: handler.kind, run: async (run) => ((await this.mayBegin(job)) ? handler.run(run) : rightLost) };
   }

@@ -4,7 +4,7 @@ import type { EventLog } from '../events/event-log.js';
 import type { Renewed } from './lease.repository.js';
 import type { FlushPolicy } from './pending-write.js';
 
-type RenewedLease = Pick<Renewed, 'cancelRequested' | 'answered'> & Partial<Pick<Renewed, 'reason'>>;
+type RenewedLease = Pick<Renewed, 'cancelRequested' | 'externalUpdates'> & Partial<Pick<Renewed, 'reason'>>;
 
 /** The values that a run gets from its process. */
 export interface JobRunOptions {

@@ -16,10 +16,12 @@ const names = ({ events }: JobWrite) =>
   events.map(({ body }) => ('text' in body && 'code' in body ? `${body.code}:${body.text}` : '?'));
 const turn = () => new Promise(setImmediate);
 
-type Asked = (Pick<Renewed, 'cancelRequested' | 'answered'> & Partial<Pick<Renewed, 'reason'>>) | undefined;
+type Asked = (Pick<Renewed, 'cancelRequested' | 'externalUpdates'> & Partial<Pick<Renewed, 'reason'>>) | undefined;
 
 /** A run over a log whose writes succeed or fail when the test decides. */
-function scene(renewLease: () => Promise<Asked> = () => Promise.resolve({ cancelRequested: true, answered: 0 })) {
+function scene(
+  renewLease: () => Promise<Asked> = () => Promise.resolve({ cancelRequested: true, externalUpdates: 0 }),
+) {
   const writes: JobWrite[] = [];
   const stored: JobWrite[] = [];
   const waiting: { readonly write: JobWrite; readonly ends: PromiseWithResolvers<{ lineWaits: boolean }> }[] = [];
@@ -35,7 +37,7 @@ function scene(renewLease: () => Promise<Asked> = () => Promise.resolve({ cancel
       return ends.promise;
     },
   };
-  const job = { workspaceId: 'w', jobId: 'j', epoch: 1, answered: 0, ...noCounts };
+  const job = { workspaceId: 'w', jobId: 'j', epoch: 1, externalUpdates: 0, ...noCounts };
   // A stand-in: the run reads only these members of a claim and of the log.
   const run = new JobRun(job as unknown as ClaimedJob, {
     log: log as unknown as EventLog,
@@ -68,7 +70,9 @@ const caught = (write: Promise<unknown>) =>
 
 describe('JobRun with several writers', () => {
   it('rejects a refused write with the reason of the cancel', async () => {
-    const { run, refuse } = scene(() => Promise.resolve({ cancelRequested: true, answered: 0, reason: 'human_wait' }));
+    const { run, refuse } = scene(() =>
+      Promise.resolve({ cancelRequested: true, externalUpdates: 0, reason: 'human_wait' }),
+    );
     const start = caught(run.commitUnlessCancelled({ events: [warning('a', 'start')] }));
     await refuse();
     expect(await start).toMatchObject({ why: 'human_wait' });
@@ -97,7 +101,7 @@ describe('JobRun with several writers', () => {
     await refuse();
     const end = caught(run.commit({ events: [warning('a', 'ended')] }));
     await turn();
-    asked.resolve({ cancelRequested: true, answered: 0 });
+    asked.resolve({ cancelRequested: true, externalUpdates: 0 });
     expect(await start).toBeInstanceOf(CancelRequested);
     await store();
     await store();
@@ -129,7 +133,7 @@ describe('JobRun with several writers', () => {
   });
 
   it('rejects a start with LeaseLost if it finds an answer and no cancel', async () => {
-    const { run, refuse } = scene(() => Promise.resolve({ cancelRequested: false, answered: 1 }));
+    const { run, refuse } = scene(() => Promise.resolve({ cancelRequested: false, externalUpdates: 1 }));
     const start = caught(run.commitUnlessCancelled({ events: [warning('a', 'start')] }));
     await refuse();
     expect(await start).toBeInstanceOf(LeaseLost);

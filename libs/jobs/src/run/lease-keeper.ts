@@ -26,7 +26,7 @@ export class LeaseKeeper extends Leases<JobRun, Renewed> {
       renew: (runs) =>
         repository.renew(runs.map(({ job: { workspaceId, jobId, epoch } }) => ({ workspaceId, jobId, epoch }))),
       onRenewed: (run, renewed) => {
-        run.noticeAnswers(renewed.answered);
+        run.noticeAnswers(renewed.externalUpdates);
         if (renewed.cancelRequested) run.abort(new JobCancelled(renewed.reason ?? undefined));
         else if (renewed.late && run.activity.awaitedMs === 0) run.abort(new DeadlineReached());
       },

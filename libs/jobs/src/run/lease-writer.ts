@@ -46,7 +46,7 @@ export class LeaseWriter {
   private lost: LeaseLost | undefined;
   private cancelledFor: string | undefined;
   /** The number of answers when the handler last read its rows. */
-  private answered: number;
+  private externalUpdates: number;
   /** The number of answers, as far as this process knows. */
   private seen: number;
   /** Totals of the whole job, as the next write stores them. */
@@ -67,8 +67,8 @@ export class LeaseWriter {
       outageMs: 0, // only of this claim: the deadline already contains the time of earlier claims
     };
     this.pending = new PendingWrite(options.flush);
-    this.answered = job.answered;
-    this.seen = job.answered;
+    this.externalUpdates = job.externalUpdates;
+    this.seen = job.externalUpdates;
   }
 
   /** Stores the number of answers that was read from the job's row. Returns whether it has grown. */
@@ -139,8 +139,8 @@ export class LeaseWriter {
   async commitWaiting(write: RunWrite): Promise<boolean> {
     while (this.inFlight !== undefined) await this.inFlight;
     this.assertHeld();
-    const refusal = await this.sendRefusable([write], { to: 'waiting', answered: this.answered });
-    this.answered = this.seen;
+    const refusal = await this.sendRefusable([write], { to: 'waiting', externalUpdates: this.externalUpdates });
+    this.externalUpdates = this.seen;
     return this.isWritten(refusal);
   }
 
@@ -233,12 +233,12 @@ export class LeaseWriter {
     // If the lease cannot be read, treat it as lost: the next claim sees the cancel or the answer.
     const mayAsk = error instanceof LeaseLost && this.lost === undefined;
     const lease = mayAsk ? await this.options.renewLease().catch(() => undefined) : undefined;
-    this.seen = lease?.answered ?? this.seen;
+    this.seen = lease?.externalUpdates ?? this.seen;
     if (lease?.cancelRequested === true) {
       this.cancelledFor = lease.reason ?? undefined;
       return 'cancelled';
     }
-    if (lease !== undefined && move !== undefined && lease.answered !== this.answered) return 'answered';
+    if (lease !== undefined && move !== undefined && lease.externalUpdates !== this.externalUpdates) return 'answered';
     this.loseTo(error);
     return 'lost';
   }

@@ -133,7 +133,7 @@ describe('LeaseRepository', () => {
     const job = await jobs.claim(await startOne());
     expect((await leases.renew([job])).get(job.jobId)).toEqual({
       cancelRequested: false,
-      answered: 0,
+      externalUpdates: 0,
       reason: null,
       late: false,
     });
@@ -143,7 +143,7 @@ describe('LeaseRepository', () => {
     );
     expect((await leases.renew([job])).get(job.jobId)).toEqual({
       cancelRequested: true,
-      answered: 0,
+      externalUpdates: 0,
       reason: 'why',
       late: true,
     });

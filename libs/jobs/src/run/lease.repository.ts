@@ -55,7 +55,7 @@ export interface ClaimedJob {
   /** The worker whose lease expired; null if the job was queued. */
   readonly previousOwner: string | null;
   /** Number of changes to the job without its lease that concern its worker: decisions, results, expiries and appended events. */
-  readonly answered: number;
+  readonly externalUpdates: number;
   readonly reason: string | null;
   /** Running time left, ms. */
   readonly remainingMs: number;
@@ -78,8 +78,8 @@ export interface Claim {
 /** The renewed lease and the state of its job. */
 export interface Renewed {
   readonly cancelRequested: boolean;
-  /** Number of answers that the job has received. */
-  readonly answered: number;
+  /** Number of changes from outside the lease. */
+  readonly externalUpdates: number;
   /** The reason of the cancel. */
   readonly reason: string | null;
   /** The job's deadline has passed. */
@@ -128,7 +128,7 @@ SELECT workspace_id AS "workspaceId", id AS "jobId", kind, format, lease_epoch A
        message_id AS "messageId", parent_job_id AS "parentJobId", workflow_id AS "workflowId", workflow_version AS "workflowVersion", created_by AS "createdBy", agent_id AS "agentId", principal, model, labels, input, key_cipher AS "keyCipher", restarts,
        start_at IS NOT NULL AS "isDelayed",
        rounds, tool_calls AS "toolCalls", prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens",
-       content_length AS "contentLength", last_seq AS "lastSeq", cancel_requested_at IS NOT NULL AS "cancelRequested", answered, reason, error AS "lastError",
+       content_length AS "contentLength", last_seq AS "lastSeq", cancel_requested_at IS NOT NULL AS "cancelRequested", answered AS "externalUpdates", reason, error AS "lastError",
        (SELECT f.lease_owner FROM free f WHERE f.id = claimed.id) AS "previousOwner",
        (extract(epoch FROM deadline_at - clock_timestamp()) * 1000)::int AS "remainingMs",
        (extract(epoch FROM created_at) * 1000)::float8 AS "createdAt",
@@ -140,7 +140,7 @@ SELECT workspace_id AS "workspaceId", id AS "jobId", kind, format, lease_epoch A
 const renewSql = `UPDATE job j SET lease_until = clock_timestamp() + $2::int * interval '1 ms'
   FROM json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid, epoch int)
  WHERE j.workspace_id = w."workspaceId" AND j.id = w."jobId" AND j.lease_epoch = w.epoch AND j.status = 'running'
-RETURNING j.id AS "jobId", j.cancel_requested_at IS NOT NULL AS "cancelRequested", j.answered, j.reason, j.deadline_at < clock_timestamp() AS late`;
+RETURNING j.id AS "jobId", j.cancel_requested_at IS NOT NULL AS "cancelRequested", j.answered AS "externalUpdates", j.reason, j.deadline_at < clock_timestamp() AS late`;
 
 /** Fair: the first runnable job of each workspace, before the second of any; the same for the users of a workspace. */
 const runnableSql = `${nextClauses({ workspaces: waitingWorkspaces, minAgeMs: '$3', format: '$1', ceilings: { workspace: '$4', user: '$5' } })}

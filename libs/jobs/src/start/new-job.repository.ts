@@ -231,7 +231,15 @@ SELECT up.id AS "jobId", up.status = 'running' AS begun${partChecks(parts)} FROM
       agentId: request.agentId ?? null,
       input: JSON.parse(JSON.stringify(input)), // as it would be read from the row
       ...{ epoch: 1, attempts: 1, lastSeq: 2, previousOwner: null, interrupted: null, lastError: null },
-      ...{ restarts: 0, rounds: 0, toolCalls: 0, promptTokens: 0, completionTokens: 0, contentLength: 0, answered: 0 },
+      ...{
+        restarts: 0,
+        rounds: 0,
+        toolCalls: 0,
+        promptTokens: 0,
+        completionTokens: 0,
+        contentLength: 0,
+        externalUpdates: 0,
+      },
       ...{ cancelRequested: false, reason: null, isDelayed: false },
       ...{ remainingMs: this.config.values.JOB_TIMEOUT_MS, createdAt: Date.now(), waitedMs: 0 },
     };

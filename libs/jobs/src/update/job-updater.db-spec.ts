@@ -46,7 +46,7 @@ describe('JobUpdater', () => {
     });
   const wait = (job: ClaimedJob, number: number) => {
     const events = [{ type: 'job-waiting', body: { interruptIds: [] } }] as const;
-    return log.commit([writeOf(job, number, { events, move: { to: 'waiting', answered: 0 } })]);
+    return log.commit([writeOf(job, number, { events, move: { to: 'waiting', externalUpdates: 0 } })]);
   };
 
   it('appends the event, re-queues a waiting job and sends its queue message in one transaction', async () => {
