@@ -193,14 +193,14 @@ describe('examples of the pages', () => {
   it('rerun an ended workflow from a node', async () => {
     const { data } = (await answerTo(
       '{ jobs(filter: { kind: { eq: WORKFLOW }, status: { eq: COMPLETED } }, first: 1) { nodes { id } } }',
-    )) as { data: { jobs: { nodes: { id: string }[] } } }; // what was asked for
+    )) as { data: { jobs: { nodes: { id: string }[] } } }; // the query selects this field
     const JOB_ID = data.jobs.nodes[0]?.id ?? '';
     const reply = JSON.parse(await inShell(documentExample('docs/workflows.md', 'rerun'), { JOB_ID })) as {
       data: { rerunFromNode: { jobId: string } }; // what the example asks for
     };
     await eventually('the other answer', async () => {
       const { data: rerun } = (await answerTo(`{ job(id: "${reply.data.rerunFromNode.jobId}") { content } }`)) as {
-        data: { job: { content: string } }; // what was asked for
+        data: { job: { content: string } }; // the query selects this field
       };
       return rerun.job.content.includes('2048') || undefined;
     });

@@ -29,7 +29,7 @@ async function graphql(query: string, { NIGHTSHIFT_KEY: key = '' } = server.env)
 async function newWorkspace(): Promise<CliServer['env']> {
   const { data } = (await graphql('mutation { createWorkspace(input: { name: "Fresh" }) { secret } }')) as {
     data: { createWorkspace: { secret: string } };
-  }; // by the query
+  }; // the query selects this field
   return { ...server.env, NIGHTSHIFT_KEY: data.createWorkspace.secret };
 }
 

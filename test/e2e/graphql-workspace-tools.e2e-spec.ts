@@ -60,7 +60,7 @@ const setSecret = (who: GraphqlMember) =>
   );
 async function made(who = admin): Promise<{ readonly id: string }> {
   const { registerTool } = await who.query(register, { definition });
-  return (registerTool as { tool: { id: string } }).tool; // asked for above
+  return (registerTool as { tool: { id: string } }).tool; // the query selects this field
 }
 
 describe('tavily_search', () => {
@@ -132,7 +132,7 @@ describe('HTTP tools over GraphQL', () => {
       tool: { name: 'get_user', enabled: true, version: 1, definition: { ...definition, effect: 'once' } },
       userErrors: [],
     });
-    const { id } = (registerTool as { tool: { id: string } }).tool; // asked for above
+    const { id } = (registerTool as { tool: { id: string } }).tool; // the query selects this field
     const variables = { id, definition: { ...definition, effect: 'pure' } };
     const update = `mutation($id: ID!, $definition: JSON!) { updateTool(input: { id: $id, definition: $definition }) { ${fields} } }`;
     expect((await admin.query(update, variables))['updateTool']).toMatchObject({ tool: { version: 2 } });

@@ -124,7 +124,7 @@ interface OpenRequest {
 async function openRequest(jobId: string): Promise<OpenRequest> {
   const query = '{ interrupts { nodes { id jobId request } } }';
   return eventually('the job asks', async () => {
-    const { interrupts } = (await server.graphql(query)) as { readonly interrupts: { readonly nodes: OpenRequest[] } }; // by the query
+    const { interrupts } = (await server.graphql(query)) as { readonly interrupts: { readonly nodes: OpenRequest[] } }; // the query selects this field
     return interrupts.nodes.find((request) => request.jobId === jobId);
   });
 }

@@ -340,7 +340,7 @@ describe('start_job in a chat', () => {
     expect(resultsOf(second)).toEqual(['Tool "start_job" is not registered on server.']);
   });
 
-  /** A chat that has started a job without a response and sent `then`; both ids. */
+  /** Returns the ids of a chat and of the unfinished job it started. */
   const hanging = async (...then: readonly Reply[]) => {
     const [line, task] = [fresh('ask'), fresh('task')];
     stage.script(line, starting(task), ...then);

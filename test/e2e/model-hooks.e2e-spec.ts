@@ -365,7 +365,7 @@ export default definePlugin({ name: 'acme', version: '1', nodes: [echo, hang], h
       const { id } = await eventually('the job waits', async () => {
         const { interrupts } = (await server.graphql(query, { id: job })) as {
           interrupts: { nodes: { id: string }[] };
-        }; // by the query
+        }; // the query selects this field
         return interrupts.nodes[0];
       });
       await server.kill();

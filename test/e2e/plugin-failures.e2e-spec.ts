@@ -329,7 +329,7 @@ export default definePlugin({ name: 'acme', version: '1', hooks: [
   });
 
   it('refuse a sub-job, and the model reads why', async () => {
-    const { me } = (await server.graphql('{ me { workspaceId } }')) as { me: { workspaceId: string } }; // by the query
+    const { me } = (await server.graphql('{ me { workspaceId } }')) as { me: { workspaceId: string } }; // the query selects this field
     const args = { workspace: me.workspaceId, model: 'scripted', prompt: 'forbidden' };
     server.model.reply([{ name: 'start_job', arguments: args }], 'I may not.');
     const job = await server.run({ message: 'Start a job', tools: ['start_job'] });
@@ -350,7 +350,7 @@ export default definePlugin({ name: 'acme', version: '1', hooks: [
       readonly triggers: { readonly nodes: readonly { readonly runs: readonly { readonly status: string }[] }[] };
     }
     const run = await eventually('the run has failed', async () => {
-      const { triggers } = (await server.graphql(query)) as unknown as Runs; // by the query
+      const { triggers } = (await server.graphql(query)) as unknown as Runs; // the query selects this field
       const [found] = triggers.nodes[0]?.runs ?? [];
       return found === undefined || found.status === 'DUE' ? undefined : found;
     });

@@ -242,7 +242,7 @@ export default definePlugin({ name: 'acme', version: '${version}', tools: [tool]
     const start = 'mutation ($input: StartChatInput!) { startChat(input: $input) { jobId } }';
     const data = await graphql(start, { input: { message: 'Ask', tools: ['ask'] } });
     await untilWritten(join(checkout, 'started'));
-    return (data as { startChat: { jobId: string } }).startChat.jobId; // by the query
+    return (data as { startChat: { jobId: string } }).startChat.jobId; // the query selects this field
   }
 
   it('restarts the server when a module of a plugin changes; a call that runs ends with the old code', async () => {
@@ -255,7 +255,7 @@ export default definePlugin({ name: 'acme', version: '${version}', tools: [tool]
     await eventually('the job has completed', async () => {
       const found = (await graphql('query ($id: ID!) { job(id: $id) { status } }', { id: jobId })) as {
         readonly job: { readonly status: string };
-      }; // by the query
+      }; // the query selects this field
       return found.job.status === 'COMPLETED' ? true : undefined;
     });
     expect(model.requests.at(-1)?.json['messages']).toContainEqual(

@@ -141,7 +141,7 @@ export default definePlugin({
     const headers = { authorization: `Bearer ${server.key}` };
     const file = await fetch(`${server.url}/api/files/${artifacts[1]?.hash ?? ''}`, { headers });
     expect(await file.text()).toBe('quiet');
-    const { me } = (await server.graphql('{ me { workspaceId } }')) as { me: { workspaceId: string } }; // by the query
+    const { me } = (await server.graphql('{ me { workspaceId } }')) as { me: { workspaceId: string } }; // the query selects this field
     const { rows } = await database.postgres.withWorkspaceSql(me.workspaceId, (client) =>
       client.query('SELECT f.created_by = j.created_by AS "isOwn" FROM stored_file f, job j LIMIT 1'),
     );

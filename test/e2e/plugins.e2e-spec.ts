@@ -204,7 +204,7 @@ describe('server with a plugin in ./plugins', () => {
     expect(await server.graphql(documentExample('docs/plugins.md', 'list'))).toEqual({ plugins });
     const { tools } = (await server.graphql('{ tools { name plugin { name version } } }')) as {
       tools: readonly { readonly name: string; readonly plugin: object | null }[];
-    }; // by the query
+    }; // the query selects this field
     const pluginOf = (tool: string) => tools.find(({ name }) => name === tool)?.plugin;
     expect([pluginOf('shout'), pluginOf('calculate')]).toEqual([{ name: 'acme', version: '1.2.3' }, null]);
     const ready = (await (await fetch(`${server.url}/readyz`)).json()) as { plugins: unknown };

@@ -394,7 +394,7 @@ describe('workflow job over REST', () => {
       'mutation($input: RerunFromNodeInput!) { rerunFromNode(input: $input) { jobId userErrors { message } } }',
       { input: { jobId, nodeId: 'second' } },
     );
-    const { jobId: again } = rerunFromNode as { jobId: string }; // asked for above
+    const { jobId: again } = rerunFromNode as { jobId: string }; // the query selects this field
     expect(await jobs.ended(again)).toMatchObject({ status: 'complete', content: 'Two' });
     expect(JSON.stringify(model.requests.at(-1)?.json['messages'])).toContain('[first]: One');
   });

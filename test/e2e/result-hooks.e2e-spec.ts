@@ -122,7 +122,7 @@ interface OpenRequest {
 async function openRequest(jobId: string): Promise<OpenRequest> {
   const query = `query ($id: ID!) { interrupts(filter: { jobId: { eq: $id }, status: { eq: OPEN } }) { nodes { id jobId kind } } }`;
   return eventually('the job asks', async () => {
-    const { interrupts } = (await server.graphql(query, { id: jobId })) as { interrupts: { nodes: OpenRequest[] } }; // by the query
+    const { interrupts } = (await server.graphql(query, { id: jobId })) as { interrupts: { nodes: OpenRequest[] } }; // the query selects this field
     return interrupts.nodes[0];
   });
 }
@@ -141,7 +141,7 @@ async function waitingForClient(): Promise<string> {
   );
   const status = `query ($id: ID!) { job(id: $id) { status } }`;
   await eventually('the job waits', async () => {
-    const { job } = (await server.graphql(status, { id: jobId })) as { job: { status: string } }; // by the query
+    const { job } = (await server.graphql(status, { id: jobId })) as { job: { status: string } }; // the query selects this field
     return job.status === 'WAITING' ? true : undefined;
   });
   return String(jobId);
@@ -159,7 +159,7 @@ async function claimed(jobId: string): Promise<object> {
 async function callOf(jobId: string): Promise<string> {
   const { job } = (await server.graphql(`query ($id: ID!) { job(id: $id) { toolCalls { callId } } }`, {
     id: jobId,
-  })) as { job: { toolCalls: { callId: string }[] } }; // by the query
+  })) as { job: { toolCalls: { callId: string }[] } }; // the query selects this field
   return job.toolCalls[0]?.callId ?? '';
 }
 
@@ -314,7 +314,7 @@ describe('afterToolCall around a crash', () => {
         id: jobId,
       })) as {
         job: { toolCalls: { status: string }[] };
-      }; // by the query
+      }; // the query selects this field
       return job.toolCalls.some(({ status }) => status === 'COMPLETED') ? true : undefined;
     });
     await server.kill();

@@ -337,7 +337,7 @@ describe('trigger with start.attachments', () => {
     const definition = around(['agent', { model: 'demo', prompt: 'Answer.' }]);
     const { importWorkflow } = (await admin.query(IMPORT, { definition })) as {
       importWorkflow: { workflow: { id: string } };
-    }; // as asked
+    }; // the query selects this field
     const { id } = importWorkflow.workflow;
     await admin.query(PUBLISH, { id });
     return id;

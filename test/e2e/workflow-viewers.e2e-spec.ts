@@ -253,7 +253,7 @@ describe('other streams of a workflow job', () => {
     const read = async () => {
       const query = 'query($id: ID!) { job(id: $id) { lastSeq workflowState } }';
       const { data } = await ask(api, query, { key: people.viewer.key, variables: { id: jobId } });
-      return data?.['job'] as { readonly lastSeq: number; readonly workflowState: WorkflowState }; // asked for above
+      return data?.['job'] as { readonly lastSeq: number; readonly workflowState: WorkflowState }; // the query selects this field
     };
     await jobs.shows(jobId, 4);
     expect((await read()).workflowState).toMatchObject({ nodeStates: { writer: { streamingText: 'Dear' } } });

@@ -42,16 +42,16 @@ export interface WorkflowStage extends ApprovalStage {
   run(nodes: Readonly<Record<string, SketchedNode>>, edges: readonly string[], options?: RunOptions): Promise<string>;
   /** Publishes a workflow for use in other workflows. Returns its id. */
   publish(nodes: Readonly<Record<string, SketchedNode>>, edges: readonly string[], meta?: object): Promise<string>;
-  /** Publishes another version of it. */
+  /** Publishes another version of the workflow. */
   republish(id: string, nodes: Readonly<Record<string, SketchedNode>>, edges: readonly string[]): Promise<void>;
-  /** In the order in which they were begun. A node run inside of loops and maps is named `<node>@<pass>.<pass>`. */
+  /** The node runs of a job, in the order in which they began. A node run inside of loops and maps is named `<node>@<pass>.<pass>`. */
   runsOf(jobId: string): Promise<readonly StoredNodeRun[]>;
   outputsOf(jobId: string): Promise<Readonly<Record<string, string | null>>>;
   statusesOf(jobId: string): Promise<Readonly<Record<string, string>>>;
   eventsOf(jobId: string, ...types: readonly string[]): Promise<readonly StoredEvent[]>;
-  /** Its open requests, once there are `count` of them; the job may still run. */
+  /** The open requests of a job, once there are `count` of them; the job may still run. */
   asks(jobId: string, count: number): Promise<readonly Interrupt[]>;
-  /** Its open requests, by node. */
+  /** The open requests of a job, by node. */
   waitsAt(jobId: string): Promise<ReadonlyMap<string, Interrupt>>;
   answer(interrupt: Interrupt | undefined, answer: object): Promise<void>;
   /**

@@ -251,7 +251,7 @@ function threadOf(request: StartChat): NonNullable<StartRequest['thread']> {
   };
 }
 
-/** A job that still has to choose its agent counts for no agent yet. */
+/** No agent's cap counts a job that has not chosen its agent. */
 function agentIdOf({ input: { agent } }: PinnedAgent): Pick<StartRequest, 'agentId'> {
   return agent === undefined ? {} : { agentId: agent.id };
 }

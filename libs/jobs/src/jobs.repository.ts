@@ -24,7 +24,7 @@ export interface JobFilter {
   readonly createdBy?: string;
   readonly createdAfter?: number;
   readonly createdBefore?: number;
-  /** The job has all of these. */
+  /** Labels that the job must have. */
   readonly labels?: JobLabels;
 }
 

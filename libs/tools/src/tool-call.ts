@@ -17,7 +17,7 @@ export interface ToolFailure {
   readonly code?: 'tool_unavailable' | 'hook_denied' | 'hook_failed' | undefined;
   /** The actual reason, for principals that may read the policy. Neither the model nor a viewer sees it. */
   readonly reason?: string;
-  /** The whole job fails with this code, because its policy requires so. */
+  /** The policy (`expireAction`) fails the job with this code. */
   readonly failJob?: string;
 }
 

@@ -22,7 +22,7 @@ export class RetryJobInput {
   idempotencyKey?: string | null;
 }
 
-/** Retries jobs, each kind within its own limit. */
+/** Retries jobs. Each kind of job has its own start rate limit. */
 @Resolver()
 export class JobRetryResolver {
   constructor(

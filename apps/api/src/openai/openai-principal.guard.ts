@@ -18,7 +18,7 @@ export class OpenAiPrincipalGuard extends PrincipalGuard {
       throw unauthorized('Missing or invalid Authorization header');
     const principal = await this.authenticated(authorization);
     if (principal.kind !== 'key') throw invalidKey();
-    // Every response under `/v1` shows what was read.
+    // Every `/v1` response contains job data, so the key needs `read`.
     if (!abilityOf(principal).can('read', 'Job')) throw scopeMissing();
     return principal;
   }

@@ -2,7 +2,7 @@ import type { Interrupt, Nightshift } from '@nightshift/client';
 
 import { askerDocument } from '../operations.js';
 
-/** The tool as which a sub-job was called, where a request is of one. */
+/** For a request of a sub-job: the tool that started it. */
 export async function askerOf(client: Nightshift, { jobId, rootJobId }: Interrupt): Promise<string | null> {
   if (jobId === rootJobId) return null;
   const { job } = await client.query(askerDocument, { id: jobId });

@@ -16,7 +16,7 @@ export interface Watched {
 
 export type LostReason = 'unauthorized' | 'token_expired';
 
-/** The right of a viewer to continue. */
+/** Tracks whether a viewer may keep reading. */
 export interface AccessWatch {
   /** Null: the viewer still has the right. At most a second old. Call it before every batch. Rejects if the database does not respond. */
   check(): Promise<LostReason | null>;

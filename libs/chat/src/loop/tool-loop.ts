@@ -53,7 +53,7 @@ function waits(round: LoopRound, signal: AbortSignal): LoopOutcome | null {
   return signal.aborted ? stoppedBy(null, signal, null) : { type: 'waiting', round: round.round, calls: open };
 }
 
-/** Requests one round until a response is complete, or none can be obtained. */
+/** Streams one round; restarts it until it is complete or the restart limit is reached. */
 async function* askRound(input: LoopInput, rounds: readonly LoopRound[]): Steps<LoopRound | Stopped> {
   const { limits, signal } = input;
   if (signal.aborted) return stoppedBy(null, signal, null);

@@ -22,7 +22,7 @@ export interface OpenSecrets {
   readonly values: ReadonlyMap<string, Secret>;
   /** Redacts these secrets in a text, in every form in which a server is likely to echo them, and all text that looks like a credential. */
   readonly redact: (text: string) => string;
-  /** The same for a truncated text: it also removes the beginning of a secret at the end. */
+  /** Redacts a truncated text, including a secret cut at its end. */
   readonly redactCut: (text: string) => string;
 }
 

@@ -91,7 +91,7 @@ describe('a viewer', () => {
 });
 
 describe('Presence', () => {
-  /** Refreshes without delay. */
+  /** A presence that refreshes its rows every 20 ms. */
   class Eager extends Presence {
     protected override readonly refreshMs = 20;
   }

@@ -83,7 +83,7 @@ export class JobStarter {
     }
   }
 
-  /** A sub-job ends with its root job, so it needs no client of its own. No client follows a job that begins later. */
+  /** Foreground mode applies neither to sub-jobs nor to delayed jobs. */
   private inForeground(request: StartRequest): StartRequest {
     if (this.background.areOn || request.parent !== undefined) return request;
     if (request.startAt !== undefined) this.background.assertOn();

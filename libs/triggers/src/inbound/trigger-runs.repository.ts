@@ -89,7 +89,7 @@ export class TriggerRunsRepository implements ExpiredRows {
     private readonly queues: Queues,
   ) {}
 
-  /** False: a run with this key exists. The message is sent in the same transaction. */
+  /** Returns false if a run with this key exists. Sends the message in the same transaction. */
   async insert(
     tx: PrismaTransaction,
     run: {
@@ -251,7 +251,7 @@ export class TriggerRunsRepository implements ExpiredRows {
     );
   }
 
-  /** It is tried again later. */
+  /** Schedules another attempt of the run. */
   async reschedule(
     ref: RunRef,
     later: { readonly error: TriggerRun['error']; readonly delayMs: number },

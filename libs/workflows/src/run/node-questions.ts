@@ -12,13 +12,13 @@ export interface Asker {
   readonly view: Pick<ScopeView, 'workflowName' | 'sessionId'>;
 }
 
-/** The answer of a request, or the request for which the node waits. */
+/** What a wait node waits for: an event, or an instant. */
 interface Awaited {
   readonly event: string | null;
   readonly at: number | null;
 }
 
-/** The data that an answer depends on. */
+/** The fields of a question that its answer depends on. */
 type Keyed = Pick<Question, 'key' | 'defaultAction'>;
 
 const defaultWaitMs = 7 * 86_400_000;
@@ -50,7 +50,7 @@ export class NodeQuestions {
     return this.once(asker, question, () => toQuestion(this.run.job, { asker, question, now }));
   }
 
-  /** The same for waits without a person: an event, or an instant (ms since the epoch; null: the default). */
+  /** Returns the answer or the open request of a wait for an event, or for an instant (ms since the epoch; null: the default). */
   wait(asker: Asker, { event, at }: Awaited, now: number): PersonAnswer {
     const question = { key: 'wait', defaultAction: 'timeout' } as const;
     return this.once(asker, question, () => toWait(this.run.job, { asker, question, event, at, now }));

@@ -22,7 +22,7 @@ export const tooManyEntries = (field: string, limit: number) =>
 export const entryTooLong = (field: string, limit: number) =>
   new AppError({ code: 'too_large', message: `An entry of ${field} exceeds ${limit} chars`, field });
 
-/** Also for a node inside a loop, because a run begins on the top level. */
+/** Thrown also for a node inside a loop, because a run begins on the top level. */
 export const startNodeUnknown = () =>
   new AppError({
     code: 'bad_request',

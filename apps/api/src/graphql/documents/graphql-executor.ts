@@ -82,7 +82,7 @@ export class GraphqlExecutor {
     this.allowed = file === undefined ? null : AllowedOperations.read(file);
   }
 
-  /** The document that the list of allowed operations has under an id. */
+  /** Looks up an allowed document by id. */
   allowedDocument(id: string): string | undefined {
     return this.allowed?.get(id);
   }

@@ -12,7 +12,7 @@ import type { RefusalDelay } from '../../refusals/refusal-delay.js';
 const upgradeMs = 0.4;
 /** Time on the event loop for a new connection whose request is rejected, in ms. */
 const connectionMs = 0.4;
-/** Upgrades that this process accepts without a turn before its other work runs. */
+/** Upgrades that this process accepts without a handshake slot before its other work runs. */
 const maxAtOnce = 25;
 /** Maximum share of the waiting upgrades that one address may have. */
 const addressShare = 0.5;
@@ -41,7 +41,7 @@ export class UpgradeTurns {
     this.turns = new CallerTurns(clock);
   }
 
-  /** Number of upgrades that wait for their turn. */
+  /** Number of upgrades that wait for a handshake slot. */
   get size(): number {
     return this.waiting;
   }
@@ -52,7 +52,7 @@ export class UpgradeTurns {
   }
 
   /**
-   * True: accept one more upgrade without a turn. False: 25 were accepted in this iteration of the event loop, and thousands of connections
+   * True: accept one more upgrade without a handshake slot. False: 25 were accepted in this iteration of the event loop, and thousands of connections
    * can arrive in one.
    */
   takeNow(): boolean {
@@ -62,7 +62,7 @@ export class UpgradeTurns {
     return true;
   }
 
-  /** Calls `accept` in the turn of the request's address. False: too many upgrades wait. */
+  /** Calls `accept` in the next handshake slot of the request's address. False: too many upgrades wait. */
   wait(request: IncomingMessage, socket: Duplex, accept: () => void): boolean {
     const key = this.addressKeyOf(request);
     if (this.waiting >= this.max || this.isCrowded(key)) return false;
@@ -84,7 +84,7 @@ export class UpgradeTurns {
     return true;
   }
 
-  /** Delays reading a new connection until its turn if its address is at its limit. A trusted proxy has no limit. */
+  /** If the address is at its limit, delays reading the new connection until a slot is free. A trusted proxy has no limit. */
   slowDown(connection: Socket): void {
     const key = this.addressKeyOf({ socket: connection, headers: {} });
     if (!this.isCrowded(key) && !this.refusals.isCrowded(key)) return;

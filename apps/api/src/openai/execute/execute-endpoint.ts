@@ -75,7 +75,7 @@ export class ExecuteEndpoint {
   }
 }
 
-/** The open requests of the call that the caller already knows. */
+/** Ids from `X-Waiting-Approval`: requests the caller has seen. */
 function knownRequests(request: Request): readonly string[] {
   return (request.header('x-waiting-approval') ?? '').split(',').map((id) => id.trim());
 }

@@ -10,7 +10,7 @@ export interface ToolResult {
 
 /** The results of calls in a request. */
 export interface Continuation {
-  /** The results that apply, as sent; an id may occur twice. */
+  /** The results that the continuation applies, as the client sent them; an id may occur twice. */
   readonly results: readonly ToolResult[];
   /** The other messages after the calls, in their order. */
   readonly after: readonly ChatMessage[];

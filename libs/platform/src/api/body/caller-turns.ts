@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../clock.js';
 
-/** Pause between two turns. */
+/** Pause between two slots. */
 const PAUSE_MS = 1;
 /** A caller may use a tenth of the event loop on average: after 1 ms of work it waits 9 ms. */
 const MS_PER_MS_OF_WORK = 10;
@@ -13,7 +13,7 @@ interface Turn {
 }
 
 /**
- * Shares the event loop between callers whose requests need much work. Turns are `PAUSE_MS` apart, and callers get them alternately. A caller
+ * Shares the event loop between callers whose requests need much work. A turn is a slot for such work. Turns are `PAUSE_MS` apart, and callers get them alternately. A caller
  * who has used more than its share waits, so a caller with many large requests delays only itself. Costs are estimates in ms of the event
  * loop.
  */

@@ -51,7 +51,7 @@ type BodyCaller = { readonly name: string } | { readonly target: string };
 const readers = new WeakMap<Request, BodyReader>();
 const empty = new WeakSet<Request>();
 const withoutBody = new Set(['GET', 'HEAD']);
-/** Bodies with fewer tokens are parsed as they arrive, without a turn. */
+/** Bodies with fewer tokens are parsed as they arrive, without waiting for a parse slot. */
 const LARGE_TOKENS = 1_000;
 /** Cost in ms to parse, validate and store a token: a start with 120 client tools has 27,000 tokens and takes 25 ms. */
 const MS_PER_TOKEN = 0.001;
@@ -82,7 +82,7 @@ export function bodyMiddleware(settings: BodySettings, turns: CallerTurns, addre
 
 /**
  * Reads and parses the body into `request.body`, as JSON in UTF-8. Any other content type leaves it undefined. The bodies of a `caller` share
- * one memory budget. Large bodies wait for turns: to be read, by size, and to be parsed and handled, by tokens. Throws
+ * one memory budget. Large bodies wait for slots: to be read, by size, and to be parsed and handled, by tokens. Throws
  * `unsupported_media_type` for an encoded (compressed) body, `too_large` over the limit of the route, of tokens or of levels, `bad_request`
  * for invalid JSON, `body_timeout`, `rate_limited`, `unavailable`. May be called again.
  */
@@ -178,7 +178,7 @@ async function readRawOf(
   }
 }
 
-/** Resolves when the caller gets a turn to have the request handled. Rejects if the client disconnects before. */
+/** Resolves when the caller may parse and handle the request. Rejects if the client disconnects before. */
 function acquireParseSlot(costMs: number, { turns, caller, response }: Reading): Promise<void> {
   if (turns.takeNow(caller, costMs)) return Promise.resolve();
   return new Promise((resolve, reject) => {

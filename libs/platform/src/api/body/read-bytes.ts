@@ -15,7 +15,7 @@ export interface BodyReading {
   /** Receives each piece as it arrives. If it throws, the rest stays unread. */
   readonly onBytes: (bytes: Buffer) => void;
   readonly withinMs: number;
-  /** After each 256 KiB, the body waits for a turn of `caller`. */
+  /** After each 256 KiB, the body waits for a slot of `caller`. */
   readonly turns: CallerTurns;
   readonly caller: string;
 }
@@ -50,7 +50,7 @@ export function readBytes(request: IncomingMessage, { onBytes, withinMs, turns, 
     };
     const awaitTurn = () => {
       inTurn = 0;
-      idle.cancel(); // while the body waits for a turn, the client cannot send
+      idle.cancel(); // while the body waits for a slot, the client cannot send
       request.pause();
       withdraw = turns.next(caller, PART_MS, () => {
         idle.restart();

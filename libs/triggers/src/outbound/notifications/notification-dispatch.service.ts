@@ -58,7 +58,7 @@ export class NotificationDispatch {
       const wanted = notifications.flatMap((notification) => wantedBy(notification, channels));
       if (wanted.length > 0) await this.add(tx, workspaceId, wanted);
       const last = (notifications.length === pageSize ? notifications.at(-1) : undefined) ?? null;
-      // Never beyond a running transaction, which may still commit a notification.
+      // The cursor never passes the oldest running transaction, which may still commit a notification.
       const isBehind = last !== null && BigInt(last.changedIn) < BigInt(oldestRunning);
       await this.channels.moveCursor(tx, workspaceId, isBehind ? last.changedIn : oldestRunning);
       return last;
