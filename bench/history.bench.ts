@@ -169,7 +169,7 @@ async function planOf(
   return [...new Set([...bad, ...(scans.at(-1) ?? [])])].join(', ').replaceAll('tool_call_', '');
 }
 
-/** Also of what functions do inside, which no plan shows. */
+/** The number of sequential scans, including those within functions, which no plan shows. */
 async function sequentialScans(server: BenchPostgres): Promise<number> {
   const client = new pg.Client({ connectionString: ownerUrl(server) });
   await client.connect();

@@ -4,7 +4,7 @@ import type { JobClient, JobTimes } from '../measure/load.js';
 import type { Waves } from './commit-per-node.js';
 import type { GroupCommittedStore } from './group-committed-store.js';
 
-/** The same rows as `CommitPerNode`, those of all workflows together in one commit. */
+/** Writes the same rows as `CommitPerNode`, but those of all workflows together in one commit. */
 export class GroupCommittedNodes implements JobClient {
   constructor(
     private readonly store: GroupCommittedStore,

@@ -15,7 +15,7 @@ const people = ['ada', 'bob', 'carl', 'dora', 'eve'];
 describe('approvals through two API processes and two workers', () => {
   let stage: Stage;
   let key: string;
-  /** The same person at both. */
+  /** The same person at both API processes. */
   let deciders: readonly [Decider, Decider];
 
   beforeAll(async () => {

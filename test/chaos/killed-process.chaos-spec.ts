@@ -12,7 +12,7 @@ import { Decider } from './decider.js';
 import { remoteInput } from './remote-tools.js';
 import { ToolLedger } from './tool-ledger.js';
 
-/** Nothing of this file is over because a lease ran out. */
+/** Longer than every test of this file, so that no lease expires. */
 const LEASE_MS = '3600000';
 
 /** Api, worker, tools and Postgres in one process on one folder, as `npm start` makes it. */

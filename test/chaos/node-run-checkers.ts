@@ -19,7 +19,7 @@ interface Run {
   /** Numbers of its start events. */
   readonly started: readonly number[];
   readonly finished: readonly number[];
-  /** The statuses in its end events. */
+  /** The statuses in the end events of the node run. */
   readonly reported: readonly string[];
   /** When the last of its rounds was begun. */
   readonly lastRound: number | null;
@@ -150,7 +150,7 @@ interface Job {
   readonly id: string;
   readonly status: string;
   readonly isOver: boolean;
-  /** Nothing of it is only in the memory of a worker. */
+  /** Everything about the job is stored, and nothing is only in the memory of a worker. */
   readonly isAtRest: boolean;
   /** Those of its subflows too. */
   readonly edges: readonly Edge[];

@@ -37,7 +37,7 @@ export function watch(feed: EventFeed, job: { workspaceId: string; jobId: string
     }
   };
   const follow = async () => {
-    // A feed that broke (its database was away) is taken up again behind the last number seen, as clients do.
+    // If the feed breaks (the database is unavailable), opens it again after the last event number, as clients do.
     for (let isOver = false; !isOver;) {
       isOver = await attach(events.at(-1)?.seq ?? after).then(
         () => true,

@@ -5,7 +5,7 @@ import { agent, call, NodeScripts, say } from './node-scripts.js';
 import { Stage } from './stage.js';
 import { hasEnded, output, publishStory } from './workflow-stories.js';
 
-/** It is asked before each of its two passes. */
+/** A loop whose condition a model evaluates before each of its two iterations. */
 const loop = (conditionPrompt: string) => ({
   ...{ type: 'whileLoop', conditionPrompt, conditionModel: 'scripted', maxIterations: 2, onMaxIterations: 'continue' },
   outputMode: 'accumulate',
@@ -13,7 +13,7 @@ const loop = (conditionPrompt: string) => ({
 const ways = ['start -> loop', 'loop.body -> a', 'a -> b', 'loop.done -> out'];
 const from = (source: string) => ({ ...output, sources: [source] });
 
-/** Each with what it is lost in. */
+/** The workflows whose worker is killed, by the point of the kill. */
 const losses: Losses = {
   'a loop between two passes': {
     nodes: { loop: loop('again?'), a: agent('between a'), b: agent('between b'), out: from('loop') },

@@ -5,7 +5,7 @@ import { agent, call, NodeScripts, say } from './node-scripts.js';
 import { Stage } from './stage.js';
 import { hasEnded, output } from './workflow-stories.js';
 
-/** Each with what it is lost in. */
+/** The workflows whose worker is killed, by the point of the kill. */
 const losses: Losses = {
   'an answer of an agent': {
     nodes: { a: agent('stream') },

@@ -63,7 +63,7 @@ describe('workflow requests to people with a killed worker', () => {
     before: waits(1),
   });
 
-  /** Each with what it is lost in. */
+  /** The workflows whose worker is killed, by the point of the kill. */
   const losses: Losses = {
     'a wait for two, one of whom answers first': { ...two, before: waits(2), people: inTurn('boss', 'clerk') },
     'a wait for two, the other of whom answers first': { ...two, before: waits(2), people: inTurn('clerk', 'boss') },

@@ -311,7 +311,7 @@ describe('client recipes:', () => {
       const running = run(process.execPath, [file], { env });
       for (const gate of gates) {
         await viewers(1);
-        proxy.target = closedPort; // no client reconnects before its loss was noticed
+        proxy.target = closedPort; // so that no client reconnects before the test notices the loss
         proxy.cut('reset');
         await viewers(0);
         gate.open();

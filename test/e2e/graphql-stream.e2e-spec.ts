@@ -74,7 +74,7 @@ describe('GraphQL subscriptions:', () => {
     return (data?.['startChat'] as { jobId: string }).jobId;
   }
 
-  /** Watches to the end. */
+  /** Returns the events of a job up to its end. */
   async function watch(jobId: string, after?: number, onSeen?: () => void): Promise<readonly Seen[]> {
     const client = connect(api, { apiKey: member.key });
     const seen: Seen[] = [];
@@ -126,7 +126,7 @@ describe('GraphQL subscriptions:', () => {
         (await jobOf(jobId, 'content'))?.['content'] === 'Hello' ? true : undefined,
       );
       const seen = await watch(jobId, undefined, () => {
-        gate.open(); // from the first that was seen on
+        gate.open(); // after the first event
       });
 
       expect(seen[0]?.__typename).toBe('JobSnapshotEvent');

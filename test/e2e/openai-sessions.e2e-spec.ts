@@ -312,7 +312,7 @@ describe('history of /v1 conversations', () => {
     });
     afterEach(() => other.end());
 
-    /** A run that waits for its client, whose thread is held as a start holds it. */
+    /** A run that waits for its client, with a lock on its thread like that of a start. */
     const held = async (session: string) => {
       const headers = { 'x-tool-event-format': 'openai', 'x-session-id': session };
       const call = ask(session, 'Rome');

@@ -36,7 +36,7 @@ describe('tool queue after losses', () => {
     const [call] = await claims().claim([{ ...sent, ttlMs: 60_000 }], owner);
     return call;
   };
-  /** Claims the call and lets its process be lost. */
+  /** Claims the call, then simulates the loss of the process. */
   const lose = async (sent: SentCall) => {
     expect(await claim(sent)).toBeDefined();
     await queue.expire(sent);

@@ -23,7 +23,7 @@ let model: ScriptedModel;
 let api: TestApi;
 let people: Record<'owner' | 'admin' | 'member' | 'viewer', TestMember>;
 let jobs: RestJobs;
-/** By the prompt of who asks. */
+/** Replies, by the prompt of the requesting agent. */
 const replies = new Map<string, Reply>();
 
 beforeAll(async () => {
@@ -74,7 +74,7 @@ async function start(nodes: readonly TestNode[], edges: readonly string[]): Prom
 }
 
 const writer = { id: 'writer', data: { prompt: 'Write.' } };
-/** Its text is the content of the job. */
+/** Starts a workflow of one agent, whose text is the content of the job. */
 const startWriter = () => start([writer], ['start -> writer']);
 
 interface Shown {

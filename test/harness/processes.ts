@@ -51,7 +51,7 @@ export interface NightshiftProcess {
   readonly healthUrl: string | null;
   /** Resolves when the process has ended, also by a signal. */
   readonly exited: Promise<Ending>;
-  /** Its log lines so far. */
+  /** The log lines of the process so far. */
   logs(): LogLine[];
   /** Everything it has printed, both streams. */
   output(): string;

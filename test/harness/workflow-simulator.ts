@@ -61,7 +61,7 @@ export class Simulation {
     for (const key of this.waiting.splice(0)) this.send({ type: 'resumed', key });
   }
 
-  /** One working node reports. */
+  /** Lets one running node report its outcome. */
   step(): void {
     const [work] = this.atWork.splice(this.world.pick?.(this.atWork.length) ?? 0, 1);
     if (work === undefined) return;

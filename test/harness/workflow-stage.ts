@@ -33,7 +33,7 @@ export interface RunOptions {
 export interface WorkflowStage extends ApprovalStage {
   /** Scripts the replies for requests whose first messages contain this line: the prompt of a node. */
   script(line: string, ...replies: readonly Reply[]): void;
-  /** The messages of each model request with this line. */
+  /** The messages of each model request whose conversation has this line. */
   asked(line: string): readonly (readonly AskedMessage[])[];
   requests(line: string): readonly RecordedRequest[];
   /** Throws when a request was not scripted or a scripted reply was not used. */

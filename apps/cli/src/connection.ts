@@ -81,7 +81,7 @@ function checkedUrl(text: string, from: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
-/** Also by the address of a server that listens on all of its own. */
+/** Whether the URL names this machine, also by the address of a server that listens on all interfaces. */
 function isThisMachine(url: string): boolean {
   const { hostname } = new URL(url);
   return ['localhost', '[::1]', '0.0.0.0', '[::]'].includes(hostname) || /^127(\.\d+){3}$/.test(hostname);

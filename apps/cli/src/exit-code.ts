@@ -1,6 +1,6 @@
 /** How a command ended, for scripts. Stable: docs/cli.md lists them. */
 export const exitCodes = {
-  /** It did what was asked; a job that was followed has completed. */
+  /** The command succeeded; a job that it followed has completed. */
   ok: 0,
   /** The job failed or was cancelled, the workflow is not valid, a check did not pass, the server refused. */
   failed: 1,

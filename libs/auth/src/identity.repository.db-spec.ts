@@ -29,7 +29,7 @@ describe('SECURITY DEFINER', () => {
                 LEFT JOIN pg_roles r ON r.oid = a.grantee WHERE a.privilege_type = 'EXECUTE')::text[] AS granted
         FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
        WHERE p.prosecdef AND n.nspname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1`);
-    const ofTriggers = ['job_change()', 'message_change()', 'tool_call_change()']; // need no grant
+    const ofTriggers = ['job_change()', 'message_change()', 'tool_call_change()']; // trigger functions need no grant
     const reviewed = [
       'files_in_messages(text[])',
       'identity_invitations(text,uuid,uuid,integer,timestamp with time zone)',

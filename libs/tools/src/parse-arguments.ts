@@ -20,7 +20,7 @@ export function parseArguments(text: string): ParsedArguments {
   return read(text, inexactJson);
 }
 
-/** The same for arguments that are only displayed or searched: inexact numbers appear as rounded doubles. */
+/** Parses arguments that are only displayed or searched: inexact numbers appear as rounded doubles. */
 export function readArguments(text: string): ParsedArguments {
   return read(text, () => undefined);
 }

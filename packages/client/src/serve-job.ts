@@ -123,7 +123,7 @@ async function runTool({ call, claim }: Claimed, options: ServeOptions) {
     const run = handlerOf(options.tools ?? {}, name);
     if (run === undefined) throw new Error(`This client has no tool "${name}"`);
     const given: unknown = JSON.parse(claim.arguments === '' ? '{}' : claim.arguments);
-    const result: unknown = await run(given as Record<string, unknown>, { jobId, callId, name, signal }); // it fits its schema
+    const result: unknown = await run(given as Record<string, unknown>, { jobId, callId, name, signal }); // the arguments match the tool's schema
     // A tool that returns nothing yields `null`.
     return { result: typeof result === 'string' ? result : JSON.stringify(result ?? null) };
   } catch (error) {

@@ -5,7 +5,7 @@ import type { NextFunction, Request, Response } from 'express';
 
 import { AppError } from '#platform';
 
-/** Health checks: load balancers call them under any host name, and the response is the same for every caller. */
+/** Paths of health checks: load balancers call them under any host name, and every caller gets the same response. */
 const open = new Set(['/healthz', '/readyz']);
 
 /**

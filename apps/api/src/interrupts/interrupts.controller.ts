@@ -14,7 +14,7 @@ import { InterruptInbox, type InterruptPage } from './interrupt-inbox.js';
 import { type InterruptListQuery, interruptQuery } from './interrupt-list-query.js';
 import type { InterruptReply } from './to-interrupt-reply.js';
 
-/** For routes of one request. */
+/** Guards the routes with the id of a request: the workspace of that request counts. */
 @Injectable()
 class InterruptPrincipalGuard extends RowPrincipalGuard {
   constructor(authenticator: Authenticator, reflector: Reflector, workspaces: RowWorkspacesRepository) {

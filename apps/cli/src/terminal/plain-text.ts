@@ -8,7 +8,7 @@ export function plainText(text: string): string {
     .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '');
 }
 
-/** The same in one line. */
+/** Plain text in one line. */
 export function oneLine(text: string): string {
   return plainText(text.replaceAll(/\s+/g, ' ')).trim();
 }

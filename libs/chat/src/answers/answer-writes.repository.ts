@@ -8,7 +8,7 @@ import { toContent } from '../threads/turn-message.part.js';
 import type { Answer, NewAnswer } from './answer.js';
 import { answerInsertion } from './answer-part.repository.js';
 
-/** A start locks a thread only for a few statements. Shorter than Postgres' deadlock timeout. */
+/** Maximum wait for the lock of a thread, which a start holds for a few statements. Shorter than the deadlock timeout of Postgres. */
 const threadWaitMs = 250;
 
 /** Writes answers of continued jobs, in the transaction that has locked the job. */

@@ -17,7 +17,7 @@ import { AnswersRepository } from './answers.repository.js';
 export interface AppliedRun {
   /** The conversation that the run started with. */
   readonly asked: readonly ChatMessage[];
-  /** Its committed rounds with the results of all their calls, including those of server tools, and the user messages between them. */
+  /** The run's committed rounds with the results of all their calls, including those of server tools, and the user messages between them. */
   readonly done: readonly ChatMessage[];
 }
 

@@ -2,7 +2,7 @@ import type { ClaimedJob, NewInterrupt, RunActivity, RunWrite } from '#jobs';
 
 /** The node run of a workflow that a conversation belongs to. */
 export interface ConversationNode {
-  /** Its number in the job. */
+  /** The number of the node run in its job. */
   readonly nodeRun: number;
   /** The node's id in events. */
   readonly nodeId: string;

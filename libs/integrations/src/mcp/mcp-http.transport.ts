@@ -10,7 +10,7 @@ import { defined, OutboundError, systemClock } from '#platform';
 
 /** A call in flight. */
 export interface CallInFlight {
-  /** Its abort ends the request. The server was notified before. */
+  /** Ends the request when it is aborted. The server was notified before. */
   readonly signal: AbortSignal;
   /** Called if the response exceeds the size limit of the guard: a repetition would not help. */
   readonly tooLarge: (error: OutboundError) => void;

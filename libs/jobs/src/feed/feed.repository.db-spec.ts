@@ -37,7 +37,7 @@ describe('a page of FeedRepository', () => {
   const page = async (after: number) => {
     const read = jest.spyOn(jobs.platform.postgres, 'readInWorkspace');
     const events = await jobs.app.get(FeedRepository).readAfter(jobs.workspaceId, { jobId, after });
-    const rows = (await read.mock.results[0]?.value) as readonly { readonly events: number }[]; // what was asked for here
+    const rows = (await read.mock.results[0]?.value) as readonly { readonly events: number }[]; // the rows that the spied read returned
     read.mockRestore();
     return { seqs: events.map(({ seq }) => seq), loaded: rows.reduce((sum, row) => sum + row.events, 0) };
   };

@@ -148,7 +148,7 @@ export interface StartFacts {
 /** An agent with a cap on running jobs. */
 export interface KnownAgent {
   readonly maxRunningJobs: number;
-  /** Its jobs that run or may run at once. The count stops at the cap. */
+  /** The number of the agent's jobs that run or may run at once. The count stops at the cap. */
   readonly active: number;
 }
 

@@ -21,7 +21,7 @@ export interface OutboundRequest {
   readonly url: string | URL;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** Its abort rejects with its reason. */
+  /** When it is aborted, the request rejects with its reason. */
   readonly signal?: AbortSignal;
   /** The workspace's list of allowed hosts; empty or absent: any public host. */
   readonly hosts?: readonly string[];

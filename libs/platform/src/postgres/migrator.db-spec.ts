@@ -121,7 +121,7 @@ describe('migrate', () => {
   });
 });
 
-/** Its own cluster-wide roles would already exist, so this login gets them as an administrator would hand them out. */
+/** The roles exist already in this cluster, so the login is granted them as an administrator would do it. */
 describe('a login without superuser rights', () => {
   const login = `plain_${process.pid}`;
 

@@ -42,7 +42,7 @@ export class Postgres {
     return Postgres.open(urls, options);
   }
 
-  /** The same for an isolated tool process: all pools use its login, and see the data of the calls that it has claimed. */
+  /** Opens the pools of an isolated tool process: all use its login and see the data of the calls that it has claimed. */
   static connectToolProcess(url: string, options: PostgresOptions): Postgres {
     // Random, so that no other tool process can impersonate this one: see the migration of tool processes.
     const owner = `${processName()}#${randomUUID()}`;
@@ -112,7 +112,7 @@ export class Postgres {
     return allInOneWrite<Row>(client, opening(client, workspaceId), statements);
   }
 
-  /** The same with the workers' login, which sees the rows of every workspace. */
+  /** Runs the statements in one transaction with the workers' login, which sees the rows of every workspace. */
   async allAsWorker<Row extends pg.QueryResultRow>(statements: readonly pg.QueryConfig[]): Promise<Row[][]> {
     const client = await this.workerPool.connect().catch((error: unknown) => {
       throw asAvailabilityError(error);

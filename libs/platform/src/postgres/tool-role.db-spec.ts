@@ -27,7 +27,7 @@ function tableOf(queue: string): string {
   return `pgboss.j${createHash('sha224').update(queue).digest('hex')}`;
 }
 
-/** What pg-boss writes of a message that is sent. */
+/** The columns that pg-boss writes when it sends a message. */
 const sent =
   'blocked blocking created_on data dead_letter deletion_seconds expire_seconds group_id group_tier heartbeat_seconds id keep_until name pending_dependencies policy priority retry_backoff retry_delay retry_delay_max retry_limit singleton_key singleton_on start_after';
 

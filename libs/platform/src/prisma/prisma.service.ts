@@ -45,7 +45,7 @@ export class PrismaService {
     return (this.apiLogin ??= clientOver(this.postgres.api, this.names.api));
   }
 
-  /** The same for the login `nightshift_engine`. */
+  /** The client of the login `nightshift_engine`. */
   private get workerClient(): PrismaClient {
     return (this.workerLogin ??= clientOver(this.postgres.workerPool, this.names.worker));
   }

@@ -323,7 +323,7 @@ export class Queues {
     await this.boss.insert(queue, messages.map(toInsert), tx === null ? {} : { db: fromPrisma(tx) });
   }
 
-  /** The same for messages of several queues. */
+  /** Sends messages of several queues in the transaction. */
   async sendAll(tx: PrismaTransaction, messages: readonly AddressedMessage[]): Promise<void> {
     for (const [queue, own] of Map.groupBy(messages, (message) => message.queue)) await this.send(tx, queue, own);
   }

@@ -30,12 +30,12 @@ export class TextRedactor {
     return cutOut(text, this.find(text));
   }
 
-  /** The same for known secrets only, for texts that must not change otherwise. */
+  /** Redacts only known secrets, for texts that must not change otherwise. */
   redactKnown(text: string): string {
     return cutOut(text, merge([...this.findKnown(text).ranges]));
   }
 
-  /** The same for a truncated text: it also removes the beginning of a possible secret at the end. */
+  /** Redacts a truncated text, including a possible secret cut at its end. */
   redactCut(text: string): string {
     const known = this.findKnown(text);
     const ranges = merge([...known.ranges, ...credentialsIn(text)]);

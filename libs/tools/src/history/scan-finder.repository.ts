@@ -7,7 +7,7 @@ import { type IdRange, trailEndSql } from './scan-sql.js';
 import { Statement } from './statement.js';
 import type { ToolCallFilter } from './tool-call-filter.js';
 
-/** The chosen scan of a list, and the tests that it leaves to do. */
+/** The chosen scan of a list, and the tests that rows of the scan may still fail. */
 export interface ChosenScan {
   readonly trail: IndexScan;
   /** The tests that the scan does not guarantee. */

@@ -154,7 +154,7 @@ const members = [
   'arguments',
   'errorText',
 ] as const;
-/** Few members at once: nothing fits all of them. */
+/** Few members at once, because no call matches a filter with all of them. */
 const filters = fc
   .tuple(whole, fc.subarray([...members], { maxLength: 3 }))
   .map(([filter, chosen]): ToolCallFilter => Object.fromEntries(chosen.map((member) => [member, filter[member]])));

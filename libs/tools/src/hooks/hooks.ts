@@ -46,7 +46,7 @@ type ActionMembers = Pick<ActionContext, 'idempotencyKey' | 'attempt'>;
 /** One run of an action. */
 interface Action<On extends ActionEvent> extends ActionMembers {
   readonly event: HookEvents[On];
-  /** Its abort ends the action as failed. */
+  /** When it is aborted, the action ends as failed. */
   readonly signal: AbortSignal;
 }
 

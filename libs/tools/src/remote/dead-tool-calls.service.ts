@@ -14,7 +14,7 @@ import { ToolQueue } from './tool-queue.js';
 /** A dead letter for admins of the workspace, with its call. */
 export interface DeadToolCall {
   readonly id: string;
-  /** Its position: the next page starts after it. */
+  /** The position of the call in the list: the next page starts after it. */
   readonly place: string;
   readonly reason: DeadReason;
   /** Ms since the epoch. */

@@ -10,9 +10,9 @@ import { callsAgainSql, requestId, selectRequestsSql } from './request-message.p
 export interface QueueState {
   /** A tool process has claimed it since it was sent. */
   readonly isTaken: boolean;
-  /** Its claim has expired. */
+  /** The claim of the call has expired. */
   readonly isLost: boolean;
-  /** It has waited longer than its limit. */
+  /** The call has waited longer than its limit. */
   readonly isLate: boolean;
   /** Claims since it was sent. */
   readonly attempts: number;
@@ -25,7 +25,7 @@ export interface QueueState {
   readonly takenId: string;
   readonly owner: string | null;
   readonly cancelRequested: boolean;
-  /** Its cancellation was requested, and the time to stop has passed. */
+  /** The cancellation of the call was requested, and the time to stop has passed. */
   readonly isOverdue: boolean;
   readonly progressSeq: number;
   readonly progressShown: number;

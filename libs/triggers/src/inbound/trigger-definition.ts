@@ -26,7 +26,7 @@ export interface TriggerStart {
   readonly prompt: string | null;
   /** The thread, by the id that the expression gives; jobs of one thread run one after the other. Null: a new thread for each job. */
   readonly thread: string | null;
-  /** Its value is a list of files of the workspace. Null or absent: none. */
+  /** An expression whose value is a list of files of the workspace. Null or absent: none. */
   readonly attachments?: string | null;
   /** Ms between the event and the start. */
   readonly delay: number;

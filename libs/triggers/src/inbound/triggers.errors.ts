@@ -22,7 +22,7 @@ export const triggerOfFile = () =>
 /** The run is unknown, deleted, or of another workspace. */
 export const runNotFound = () => new AppError({ code: 'not_found', message: 'Run not found' });
 
-/** Its job is being started, or the run has ended. */
+/** The job of the run is being started, or the run has ended. */
 export const runNotWaiting = () =>
   new AppError({
     code: 'conflict',

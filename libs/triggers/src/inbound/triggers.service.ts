@@ -84,7 +84,7 @@ export class TriggersService {
     return found;
   }
 
-  /** Its last runs, newest first; with `status`, only those. */
+  /** The last runs of a trigger, newest first; with `status`, only runs with that status. */
   runsOf(
     principal: MemberPrincipal,
     runs: { readonly triggerId: string; readonly status: RunStatus | null; readonly take: number },

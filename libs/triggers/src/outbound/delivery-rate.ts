@@ -25,7 +25,7 @@ export class DeliveryRate {
     if (rate == null) return 0;
     const { used, msLeft } = await this.counter.add(rate.key, 1);
     if (used <= rate.limit) return 0;
-    // Spread over the next windows: if all came back in the next one, a backlog would be handled again each second.
+    // Spreads postponed deliveries over the next windows. If all were due in the next one, each second would handle the whole backlog.
     const windows = Math.floor((used - rate.limit - 1) / rate.limit);
     return Math.min(Math.ceil(msLeft) + windows * windowMs, longestDelayMs);
   }

@@ -112,7 +112,7 @@ export class WebhookEndpointsRepository {
     await tx.webhookEndpoint.update({ where: { workspaceId_id: { workspaceId, id } }, data });
   }
 
-  /** It is absent from now on. Its row and its deliveries are deleted by `forget`: a cascade over many of them would hold its lock. */
+  /** Marks an endpoint as deleted. `forget` deletes its row and deliveries later: a cascade over many of them would hold its lock. */
   async remove(tx: PrismaTransaction, { workspaceId }: Scope, id: string): Promise<void> {
     const data = { enabled: false, deletedAt: new Date() };
     await tx.webhookEndpoint.update({ where: { workspaceId_id: { workspaceId, id } }, data });

@@ -120,7 +120,7 @@ export class WebhookEndpoints implements ExpiredRows {
     });
   }
 
-  /** It and its deliveries disappear at once; the retention deletes them. Throws `forbidden`, `not_found`. */
+  /** Hides an endpoint and its deliveries at once; the retention deletes them. Throws `forbidden`, `not_found`. */
   async remove(principal: MemberPrincipal, id: string): Promise<WebhookEndpoint> {
     assertMay(principal);
     const { endpoint } = await this.commit(principal, 'webhook-removed', async (tx) => {

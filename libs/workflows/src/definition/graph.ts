@@ -10,7 +10,7 @@ export interface GraphNodeOf<T extends NodeType> {
   readonly type: T;
   /** As documents name it: of a plugin's node the type that the plugin defines. */
   readonly typeName: string;
-  /** Its id where it has none. */
+  /** The id of the node if the document has no label for it. */
   readonly label: string;
   readonly description: string | null;
   readonly data: NodeData[T];
@@ -21,7 +21,7 @@ export type GraphNode = { readonly [T in NodeType]: GraphNodeOf<T> }[NodeType];
 
 export interface GraphEdge {
   readonly id: string;
-  /** Its place in the document, from 0: the order of everything that has one. */
+  /** The index of the edge in the document, from 0. Results follow this order. */
   readonly index: number;
   readonly source: string;
   readonly target: string;

@@ -58,7 +58,7 @@ const examples = readdirSync(folder).map((file): [string, unknown] => [
   JSON.parse(readFileSync(`${folder}/${file}`, 'utf8')),
 ]);
 
-/** It knows no other types. */
+/** The node types that or3-workflow-core knows. */
 const SHARED = ['start', 'agent', 'router', 'parallel', 'whileLoop', 'subflow', 'output'];
 
 function isShared(json: unknown): boolean {

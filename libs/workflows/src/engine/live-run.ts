@@ -35,7 +35,7 @@ export type SlotState = 'none' | 'queued' | 'taken' | 'waiting';
 export class LiveRun {
   row: NodeRunRow;
   slot: SlotState = 'none';
-  /** Its reports are ignored from now on. */
+  /** The engine ignores further reports of this run. */
   isOver = false;
   /** An earlier lease stored a row for it. */
   isKnown = false;

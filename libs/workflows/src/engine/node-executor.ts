@@ -178,7 +178,7 @@ export interface NodeExecutor {
   /** The node has no effect outside the run: it may run again, and only its end is stored. */
   isPure(node: GraphNode): boolean;
   run(context: NodeContext): Promise<NodeOutcome>;
-  /** The same for pure nodes, whose result is available at once. */
+  /** Runs a pure node, whose result is available at once. */
   runNow?(context: NodeContext): NodeOutcome | Promise<NodeOutcome>;
 }
 

@@ -75,7 +75,7 @@ export interface NodeExtra {
 /** The result of a finished node. */
 export interface Settlement {
   readonly output: string;
-  /** Output handles whose edges it takes; edges without a handle belong to `output` (a loop's to `done`). */
+  /** Output handles whose edges the run takes; edges without a handle belong to `output` (a loop's to `done`). */
   readonly handles: readonly string[];
   /** What its successors read: its output, its own input, or nothing. */
   readonly handOn: 'output' | 'input' | 'nothing';

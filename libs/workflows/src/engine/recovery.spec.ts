@@ -5,7 +5,7 @@ import { keyOf, planOf, Simulation, type World } from '../../../../test/harness/
 
 const agent = { type: 'agent' };
 
-/** The same run, once more, with what the first one had written. */
+/** Starts the same run again from the rows that the first one has written. */
 function revived(first: Simulation, world: World = {}): Simulation {
   return new Simulation(first.run.plan, world, first.rows()).start();
 }

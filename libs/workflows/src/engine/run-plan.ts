@@ -14,7 +14,7 @@ export interface RunPlan {
   readonly sessionId: string;
   /** Values of declared inputs, for templates of the top level; absent: the start had none. */
   readonly inputs?: ReadonlyMap<string, unknown>;
-  /** The conversation before it. */
+  /** The conversation before `input`. */
   readonly history: readonly ChatMessage[];
   readonly attachments: readonly Attachment[];
   /** Maximum nodes to execute, including grants; null: the limit of the engine. */
@@ -27,7 +27,7 @@ export interface RunPlan {
 export interface ResumeFrom {
   /** This node and all nodes after it run. */
   readonly startNodeId: string;
-  /** Its input; null: the outputs of its sources, or else the user's text. */
+  /** The input of the start node; null: the outputs of its sources, or else the user's text. */
   readonly input: string | null;
   /** Nodes of the top level that do not run again, in execution order. Nodes that run anyway are ignored. */
   readonly finished: readonly FinishedNode[];

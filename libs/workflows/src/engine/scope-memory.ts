@@ -56,7 +56,7 @@ export type ScopeFacts = Pick<ScopeView, 'workflowName' | 'sessionId' | 'inputs'
 export interface Remembered extends EarlierOutput {
   /** Further outputs with names of their own: branches, errors. */
   readonly outputs: Readonly<Record<string, string>>;
-  /** Its response in the conversation; null: none. */
+  /** The response of the node in the conversation; null: none. */
   readonly response: string | null;
 }
 

@@ -208,7 +208,7 @@ describe('differences from or3-workflow-core:', () => {
   });
 });
 
-/** All that can happen without anybody doing more. */
+/** Runs everything that happens without further input. */
 async function nextTurns(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -32,7 +32,7 @@ export class NodeQuestions {
 
   constructor(private readonly run: JobRun) {}
 
-  /** The stored requests. */
+  /** Loads the stored requests. */
   load(stored: readonly StoredQuestion[]): void {
     for (const question of stored) {
       const { nodeRun, key } = question;

@@ -106,7 +106,7 @@ export interface WorkflowState {
   readonly nodeOutputs: Readonly<Record<string, string>>;
   readonly sessionMessages: readonly ChatMessage[];
   readonly resumeState: WorkflowResumeState | null;
-  /** It only grows. */
+  /** Never decreases. */
   readonly version: number;
   readonly result: WorkflowResult | null;
 }

@@ -80,7 +80,7 @@ export class AnswerReader {
     return this.begun;
   }
 
-  /** Whether the end is sent. */
+  /** Whether the end of the response was returned. */
   get isOver(): boolean {
     return this.over;
   }

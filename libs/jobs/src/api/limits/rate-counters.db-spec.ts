@@ -31,7 +31,7 @@ describe('rate limit counters', () => {
   });
 
   const countersOf = (postgres: Postgres) => new RateCountersRepository(postgres, new PrismaService(postgres), logger);
-  /** The same limit in two processes. */
+  /** Opens the same limit in two processes. */
   const open = (name: string, limit: number) =>
     [database.postgres, other].map(
       (postgres) => new SharedRate(countersOf(postgres).counter(name, limit), rateOf(limit), systemClock),

@@ -128,7 +128,7 @@ export class NotificationChannelsRepository {
     return row?.code ?? null;
   }
 
-  /** Its address is confirmed: notifications are sent from now on. */
+  /** Confirms the address of a channel: notifications are sent from now on. */
   async confirm(tx: PrismaTransaction, key: Key, now: Date): Promise<NotificationChannel> {
     const noCode = { codeCipher: null, codeUntil: null, codeTries: 0 };
     const data = { ...noCode, confirmedAt: now, activeSince: now, updatedAt: now };

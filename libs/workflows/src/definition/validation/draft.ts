@@ -8,7 +8,7 @@ interface DraftNodeOf<T extends NodeType> {
   /** As the document names it. */
   readonly name: string;
   readonly id: string;
-  /** Its place in the document. */
+  /** The index of the node in the document. */
   readonly index: number;
   readonly raw: DocumentNode['data'];
   readonly data: NodeData[T];
