@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { openEventStream, type StreamFrame } from '../harness/event-stream.js';
 import type { NightshiftProcess } from '../harness/processes.js';
 import { Decider, type DecisionReply } from './decider.js';
-import { obey, type Order } from './obedient-model.js';
+import { followOrders, type Order } from './obedient-model.js';
 import { Stage } from './stage.js';
 import type { Viewer } from './viewer.js';
 
@@ -38,7 +38,7 @@ describe('racing answers', () => {
 
   beforeAll(async () => {
     stage = await Stage.open();
-    stage.model.answer(obey);
+    stage.model.answer(followOrders);
     await stage.policy({ rules: [{ match: 'send_letter', action: 'require_approval' }] });
     key = await stage.createKey(['read', 'write', 'approve']);
     [api, ...workers] = await Promise.all([stage.startApi(), stage.startWorker(), stage.startWorker()]);

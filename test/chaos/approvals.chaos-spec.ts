@@ -5,7 +5,7 @@ import type { Interrupt } from '#jobs';
 
 import { openEventStream } from '../harness/event-stream.js';
 import { Decider, type DecisionReply } from './decider.js';
-import { obey } from './obedient-model.js';
+import { followOrders } from './obedient-model.js';
 import { Stage } from './stage.js';
 import type { Viewer } from './viewer.js';
 
@@ -20,7 +20,7 @@ describe('approvals through two API processes and two workers', () => {
 
   beforeAll(async () => {
     stage = await Stage.open();
-    stage.model.answer(obey);
+    stage.model.answer(followOrders);
     await stage.policy({ rules: [{ match: 'send_letter', action: 'require_approval' }] });
     key = await stage.createKey(['read', 'write', 'approve']);
     const [red, blue] = await Promise.all([

@@ -4,7 +4,7 @@ import { eventually } from '../harness/eventually.js';
 import type { NightshiftProcess } from '../harness/processes.js';
 import { textReply } from '../harness/scripted-reply.js';
 import { Decider } from './decider.js';
-import { obey } from './obedient-model.js';
+import { followOrders } from './obedient-model.js';
 import { sleeper, Stage } from './stage.js';
 import type { Viewer } from './viewer.js';
 
@@ -24,7 +24,7 @@ describe('isolated tools with killed processes:', () => {
 
   beforeAll(async () => {
     stage = await Stage.open();
-    stage.model.answer(obey);
+    stage.model.answer(followOrders);
     [worker, successor] = await Promise.all([stage.startWorker(attentive), stage.startTools()]);
   });
 

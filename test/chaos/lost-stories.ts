@@ -3,7 +3,7 @@ import type { Gate } from '../harness/scripted-reply.js';
 import type { NodeScripts } from './node-scripts.js';
 import type { Stage } from './stage.js';
 import type { Viewer } from './viewer.js';
-import { type Left, leftOf, type Story, tell } from './workflow-stories.js';
+import { type Left, leftOf, type Story, runStory } from './workflow-stories.js';
 
 /** A story in the midst of which a worker dies. */
 export interface Loss extends Story {
@@ -43,21 +43,21 @@ export class LostStories {
   ) {}
 
   /** Both, one after the other. */
-  async tell(hold?: () => Gate, env: Readonly<Record<string, string>> = {}): Promise<{ calm: Ends; lost: Ends }> {
-    const calm = await this.tellCalm(env);
-    return { calm, lost: await this.tellLost(hold, env) };
+  async run(hold?: () => Gate, env: Readonly<Record<string, string>> = {}): Promise<{ calm: Ends; lost: Ends }> {
+    const calm = await this.runCalm(env);
+    return { calm, lost: await this.runLost(hold, env) };
   }
 
   /** In peace, by the worker that is to die. */
-  async tellCalm(env: Readonly<Record<string, string>> = {}): Promise<Ends> {
+  async runCalm(env: Readonly<Record<string, string>> = {}): Promise<Ends> {
     this.victim = await this.stage.startWorker(env);
     return this.end(0, await this.begin(() => true, true));
   }
 
   /** With the death of that worker. `hold`: has more things outside not be answered before its gate opens. */
-  async tellLost(hold?: () => Gate, env: Readonly<Record<string, string>> = {}): Promise<Ends> {
+  async runLost(hold?: () => Gate, env: Readonly<Record<string, string>> = {}): Promise<Ends> {
     const { victim } = this;
-    if (victim === undefined) throw new Error('tell the calm ones first');
+    if (victim === undefined) throw new Error('run the calm ones first');
     const first = this.stage.model.requests.length;
     const unheard = Object.values(this.losses).flatMap((loss) => loss.unheard ?? []);
     const gates = unheard.map((round) => this.scripts.holdNext(round));
@@ -98,7 +98,7 @@ export class LostStories {
     const chosen = Object.entries(this.losses).filter(([, loss]) => wanted(loss));
     return Promise.all(
       chosen.map(async ([name, loss]) => {
-        const viewer = await tell(this.stage, loss);
+        const viewer = await runStory(this.stage, loss);
         if (withPeople) await loss.people?.(viewer);
         return [loss, viewer, name] as const;
       }),

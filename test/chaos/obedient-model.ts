@@ -19,7 +19,7 @@ interface Message {
 }
 
 /** Requests the calls that the prompt orders, and finally returns the tool results that it received, one per line, then the receipts. */
-export const obey: Answerer = ({ json }) => {
+export const followOrders: Answerer = ({ json }) => {
   const messages = json['messages'] as readonly Message[]; // as the model client writes them
   const asked = messages.findLastIndex(({ role }) => role === 'user');
   const since = messages.slice(asked + 1);

@@ -10,7 +10,7 @@ import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { agent, NodeScripts } from './node-scripts.js';
 import { Stage } from './stage.js';
 import type { Viewer } from './viewer.js';
-import { publishStory, tell } from './workflow-stories.js';
+import { publishStory, runStory } from './workflow-stories.js';
 
 interface Below {
   readonly id: string;
@@ -46,7 +46,7 @@ describe('sub-jobs with killed workers:', () => {
   const asks = {
     chat: (line: string) => stage.ask(line, [tool]),
     'node of a workflow': (line: string) =>
-      tell(stage, { nodes: { a: agent(line, { tools: [tool] }) }, edges: ['start -> a'] }),
+      runStory(stage, { nodes: { a: agent(line, { tools: [tool] }) }, edges: ['start -> a'] }),
   };
   const below = async ({ jobId }: Viewer): Promise<readonly Below[]> => {
     const sql = 'SELECT id, status FROM job WHERE parent_job_id = $1';
@@ -119,7 +119,7 @@ describe('sub-jobs with killed workers:', () => {
     const worker = await stage.startWorker();
     const viewer = await asks.chat(line);
     await scripts.isHeld('below 1');
-    await eventually('the job above waits', async () =>
+    await eventually('the parent job waits', async () =>
       (await stage.snapshot(viewer.jobId)).status === 'waiting' ? true : undefined,
     );
     worker.kill('SIGKILL');
@@ -129,7 +129,7 @@ describe('sub-jobs with killed workers:', () => {
       stoppedSubJobs: 1,
     });
     await stage.startWorker();
-    await eventually('the job below is cancelled', async () =>
+    await eventually('the sub-job is cancelled', async () =>
       (await below(viewer))[0]?.status === 'cancelled' ? true : undefined,
     );
     gate.open();

@@ -5,7 +5,7 @@ import type { Interrupt } from '#jobs';
 import { announceDue } from '../harness/announce-due.js';
 import type { NightshiftProcess } from '../harness/processes.js';
 import { Decider } from './decider.js';
-import { obey } from './obedient-model.js';
+import { followOrders } from './obedient-model.js';
 import type { RemoteToolName } from './remote-tools.js';
 import { Stage } from './stage.js';
 import { secretive, unreachable } from './tool-ledger.js';
@@ -37,7 +37,7 @@ describe('`once` tool calls of a killed worker', () => {
 
   beforeAll(async () => {
     stage = await Stage.open();
-    stage.model.answer(obey);
+    stage.model.answer(followOrders);
     const [api, victim] = await Promise.all([stage.startApi(), stage.startWorker()]);
     decider = new Decider(api, await stage.createKey(['read', 'approve']));
     const gate = stage.ledger.holdAll();

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { chat } from './chat.js';
 import { Decider } from './decider.js';
-import { obey, orders } from './obedient-model.js';
+import { followOrders, orders } from './obedient-model.js';
 import { Stage } from './stage.js';
 
 const letter = (to: string) => ({ tool: 'send_letter', to });
@@ -13,7 +13,7 @@ describe('jobs that wait for people', () => {
 
   beforeAll(async () => {
     stage = await Stage.open();
-    stage.model.answer(obey);
+    stage.model.answer(followOrders);
     await stage.policy({ rules: [{ match: 'send_letter', action: 'require_approval' }] });
     await startAll();
   });

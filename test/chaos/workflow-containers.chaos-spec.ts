@@ -70,7 +70,7 @@ describe('workflow containers with a killed worker', () => {
       scripts.script(line, say('This is ', `${line}.`));
     const child = { a: agent('child a'), b: agent('child b'), end: output };
     await publishStory(stage, { nodes: child, edges: ['start -> a', 'a -> b', 'b -> end'], id: 'child' });
-    ({ calm, lost } = await new LostStories(stage, scripts, losses).tell());
+    ({ calm, lost } = await new LostStories(stage, scripts, losses).run());
   });
 
   afterAll(async () => {

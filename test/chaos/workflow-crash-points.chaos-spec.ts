@@ -5,7 +5,7 @@ import { type HttpTarget, startHttpTarget } from '../harness/http-target.js';
 import { problemsOf } from './checkers.js';
 import { agent, call, NodeScripts, say } from './node-scripts.js';
 import { Stage } from './stage.js';
-import { type Left, leftBy, leftOf, output, publishStory, start, type Story, tell } from './workflow-stories.js';
+import { type Left, leftBy, leftOf, output, publishStory, start, type Story, runStory } from './workflow-stories.js';
 
 const privateHosts = { ALLOW_PRIVATE_TOOL_URLS: 'true' };
 
@@ -82,7 +82,7 @@ describe('workflows whose worker dies at a crash point', () => {
       `UPDATE job SET lease_until = clock_timestamp() - interval '1 s' WHERE status = 'running'`,
     );
     await stage.startWorker(privateHosts);
-    calm = await leftOf(stage, await tell(stage, story));
+    calm = await leftOf(stage, await runStory(stage, story));
     await Promise.all([...jobs.values()].flat().map((jobId) => stage.watch(jobId).ended));
   });
 

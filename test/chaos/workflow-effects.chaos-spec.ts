@@ -96,7 +96,7 @@ describe('workflow side effects with a killed worker', () => {
     await stage.startTools();
     losses = toLosses();
     const hold = () => (gate = createGate());
-    ({ calm, lost } = await new LostStories(stage, scripts, losses).tell(hold, privateHosts));
+    ({ calm, lost } = await new LostStories(stage, scripts, losses).run(hold, privateHosts));
   });
 
   afterAll(async () => {

@@ -91,7 +91,7 @@ describe('workflow model calls with a killed worker', () => {
     for (const id of ['one', 'two', 'three', 'four', 'five', 'six']) scripts.script(`branch ${id}`, say(`The ${id}.`));
     for (const line of ['merge them', 'merge both', 'synthesize', 'first source', 'second source', 'quick', 'slow'])
       scripts.script(line, say('This is ', `${line}.`));
-    ({ calm, lost } = await new LostStories(stage, scripts, losses).tell());
+    ({ calm, lost } = await new LostStories(stage, scripts, losses).run());
   });
 
   afterAll(async () => {

@@ -141,10 +141,10 @@ describe('workflow requests to people with a killed worker', () => {
   });
   // Each waits as long as a single test.
   beforeAll(async () => {
-    calm = await stories.tellCalm();
+    calm = await stories.runCalm();
   });
   beforeAll(async () => {
-    lost = await stories.tellLost();
+    lost = await stories.runLost();
   });
 
   afterAll(async () => {

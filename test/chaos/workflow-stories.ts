@@ -61,7 +61,7 @@ export async function start(stage: Stage, { prompt = 'Hello', ...story }: Story)
 }
 
 /** Starts it, and watches it from its first event on. */
-export async function tell(stage: Stage, story: Story): Promise<Viewer> {
+export async function runStory(stage: Stage, story: Story): Promise<Viewer> {
   return stage.watch(await start(stage, story));
 }
 

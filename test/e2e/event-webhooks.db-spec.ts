@@ -339,9 +339,8 @@ describe('webhooks of events', () => {
     );
     const interruptIds = rows.map(({ id }) => id);
     const events = [{ type: 'job-waiting', body: { interruptIds } }] as const;
-    await jobs.app
-      .get(EventLogRepository)
-      .commit([writeOf(job, 1, { events, move: { to: 'waiting', externalUpdates: 0 } })]);
+    const move = { to: 'waiting', externalUpdates: 0 } as const;
+    await jobs.app.get(EventLogRepository).commit([writeOf(job, 1, { events, move })]);
     expect(await written()).toMatchObject([{ data: { interruptIds: interruptIds.slice(0, 100) } }]);
   });
 
@@ -349,9 +348,8 @@ describe('webhooks of events', () => {
     await subscribe(['job.waiting', 'interrupt.opened', 'interrupt.resolved', 'interrupt.expired']);
     const wait = async (job: ClaimedJob, interruptIds: readonly string[]) => {
       const events = [{ type: 'job-waiting', body: { interruptIds } }] as const;
-      await jobs.app
-        .get(EventLogRepository)
-        .commit([writeOf(job, 1, { events, move: { to: 'waiting', externalUpdates: 0 } })]);
+      const move = { to: 'waiting', externalUpdates: 0 } as const;
+      await jobs.app.get(EventLogRepository).commit([writeOf(job, 1, { events, move })]);
     };
     const show = (jobId: string, interruptId: string, kind: InterruptKind) =>
       jobs.app.get(JobUpdater).update(here.owner.workspaceId, jobId, (job) => {

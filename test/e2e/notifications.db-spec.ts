@@ -188,7 +188,7 @@ describe('notification feed', () => {
   }
 
   /** Writes notifications of a user; gives the id of the last. */
-  async function tell(userId: string, count = 1, by: Sql = jobs.platform.postgres.workerPool): Promise<string> {
+  async function notify(userId: string, count = 1, by: Sql = jobs.platform.postgres.workerPool): Promise<string> {
     const id = newId();
     await by.query(
       `INSERT INTO notification (workspace_id, id, user_id, type, job_id, interrupt_id)
@@ -220,10 +220,10 @@ describe('notification feed', () => {
   describe('live notifications', () => {
     it('contain each notification of the user that was written or read since the start, once', async () => {
       const [me, other] = [newId(), newId()];
-      const before = await tell(me);
+      const before = await notify(me);
       const next = await watchNotifications(me);
-      await tell(other, 3);
-      const written = await tell(me);
+      await notify(other, 3);
+      const written = await notify(me);
       expect(await next()).toEqual([written]);
       await repository.markRead(scopeOfUser(jobs.workspaceId, other));
       await repository.markRead(scopeOfUser(jobs.workspaceId, me), { id: before });
@@ -236,9 +236,9 @@ describe('notification feed', () => {
       const me = newId();
       const late = await jobs.platform.postgres.workerPool.connect();
       await late.query('BEGIN');
-      const lateId = await tell(me, 1, late);
+      const lateId = await notify(me, 1, late);
       const next = await watchNotifications(me);
-      const early = await tell(me);
+      const early = await notify(me);
       expect(await next()).toEqual([early]);
       await late.query('COMMIT');
       late.release();
@@ -248,7 +248,7 @@ describe('notification feed', () => {
 
   describe('query of live notifications', () => {
     it('reads changes from an index and no older unread rows', async () => {
-      await tell(newId(), 5_000);
+      await notify(newId(), 5_000);
       const owner = new pg.Client({ connectionString: database.urls.owner });
       await owner.connect();
       await owner.query('ANALYZE notification');
@@ -257,7 +257,7 @@ describe('notification feed', () => {
         'SELECT pg_current_xact_id()::text AS now',
       );
       const now = rows[0]?.now ?? '';
-      await tell(newId(), 2);
+      await notify(newId(), 2);
       const asked = jest.spyOn(database.prisma, 'queryInWorkspace');
       const { changed } = await new NotificationsRepository(database.prisma).changedFrom(jobs.workspaceId, now, 100);
       const [, statement] = asked.mock.calls[0] ?? [];

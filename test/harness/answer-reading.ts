@@ -3,7 +3,7 @@ import type { JobEvent } from '#jobs';
 import type { AnswerPart } from '../../apps/api/src/openai/answer/answer-part.js';
 import { AnswerReader, type AnswerTerms } from '../../apps/api/src/openai/answer/answer-reader.js';
 import type { ViewedItem } from '../../apps/api/src/streams/viewed-item.js';
-import { asLog, completed, snapshotAfter, type StoryCall, type StoryRound, tellStory } from './answer-stories.js';
+import { asLog, completed, snapshotAfter, type StoryCall, type StoryRound, buildStory } from './answer-stories.js';
 
 /** The first answer of a chat, with nothing to hide. */
 export const plainTerms: AnswerTerms = {
@@ -35,7 +35,7 @@ export function contentOf(parts: readonly AnswerPart[]): string {
 export const textRound = (...pieces: string[]): StoryRound => ({ attempts: [pieces], calls: [] });
 export const asks = (text: string, ...calls: StoryCall[]): StoryRound => ({ attempts: [[text]], calls });
 /** The log of a job that goes well. */
-export const story = (...rounds: StoryRound[]): readonly JobEvent[] => asLog([...tellStory(rounds), completed]);
+export const story = (...rounds: StoryRound[]): readonly JobEvent[] => asLog([...buildStory(rounds), completed]);
 export const weather: StoryCall = {
   id: 'call_1',
   name: 'weather',

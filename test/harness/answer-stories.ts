@@ -42,7 +42,7 @@ function itemOf({ id, name, args, result, error }: StoryCall, status: string): T
 }
 
 /** The events that a chat job with these rounds writes; the calls of a round run one after another. */
-export function tellStory(rounds: readonly StoryRound[]): readonly NewJobEvent[] {
+export function buildStory(rounds: readonly StoryRound[]): readonly NewJobEvent[] {
   let offset = 0;
   const events = rounds.flatMap(({ attempts, calls, finishReason }, index): readonly NewJobEvent[] => {
     const round = index + 1;

@@ -78,7 +78,7 @@ const TOOLS: Readonly<Record<string, TestTool>> = {
   steps: {
     description: 'Reports progress, then waits.',
     run: async (_, context, stage) => {
-      for (const progress of [1, 2, 3]) await tell(context, progress, stage);
+      for (const progress of [1, 2, 3]) await reportProgress(context, progress, stage);
       await stage.hold(context.mcpReq.signal);
       return text('done');
     },
@@ -93,7 +93,7 @@ const TOOLS: Readonly<Record<string, TestTool>> = {
   die: {
     description: 'Ends the connection in the middle of the call.',
     run: async (_, context, stage) => {
-      await tell(context, 1, stage);
+      await reportProgress(context, 1, stage);
       stage.die();
       await stage.hold(context.mcpReq.signal);
       return text('never');
@@ -115,7 +115,7 @@ const TOOLS: Readonly<Record<string, TestTool>> = {
   },
 };
 
-async function tell({ mcpReq }: ServerContext, progress: number, stage: McpStage): Promise<void> {
+async function reportProgress({ mcpReq }: ServerContext, progress: number, stage: McpStage): Promise<void> {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return;
   const params = { progressToken, progress, total: 3, message: stage.progressText(progress) };

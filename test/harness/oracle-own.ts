@@ -80,10 +80,10 @@ class OwnRun {
   }
 
   async play(): Promise<Played> {
-    this.obey(this.run.start());
+    this.execute(this.run.start());
     while (this.result === null) {
       if (this.events.length === 0) await new Promise<void>((resolve) => (this.wake = resolve));
-      for (const event of this.events.splice(0)) this.obey(this.run.handle(event));
+      for (const event of this.events.splice(0)) this.execute(this.run.handle(event));
     }
     this.controller.abort(new Error('the run has ended'));
     return this.toPlayed(this.result);
@@ -98,7 +98,7 @@ class OwnRun {
     };
   }
 
-  private obey(commands: readonly RunCommand[]): void {
+  private execute(commands: readonly RunCommand[]): void {
     for (const command of commands) {
       if (command.type === 'run') this.start(command.run, (assignment) => this.work.execute(assignment));
       if (command.type === 'decide') this.assign(command.run, (assignment) => this.work.decide(assignment, command));

@@ -35,12 +35,12 @@ type OnSignal = (answer: 'stop' | 'hurry') => void;
  * Converts signals and unexpected errors, except those of plugins, to stop requests, and keeps the process alive. The returned function
  * restores Node's own behavior.
  */
-function watchProcess(stop: StopRequest, logger: Logger, tell: OnSignal): () => void {
+function watchProcess(stop: StopRequest, logger: Logger, printNotice: OnSignal): () => void {
   const onSignal = (signal: keyof typeof EXIT_CODES) => {
     const answer = stop.onSignal(signal);
     if (answer === 'exit') process.exit(EXIT_CODES[signal]);
     if (answer === 'hurry') setTimeout(() => process.exit(EXIT_CODES[signal]), HURRIED_EXIT_MS).unref();
-    if (answer !== 'echo') tell(answer);
+    if (answer !== 'echo') printNotice(answer);
   };
   const onError = (error: unknown) => {
     const plugin = strayErrors.take(error);

@@ -98,8 +98,8 @@ function toState(snapshot: JobSnapshot): State {
 /** The job after an event. A state that was read after the event does not change back. */
 function fold({ readAt, head }: State, event: JobEvent): State {
   const status = statusAfter(event);
-  const isNews = event.seq > readAt;
-  const jobStatus = isNews && status !== undefined && !isTerminal(head.job_status) ? status : head.job_status;
+  const isNewer = event.seq > readAt;
+  const jobStatus = isNewer && status !== undefined && !isTerminal(head.job_status) ? status : head.job_status;
   return {
     readAt,
     head: {
@@ -109,8 +109,8 @@ function fold({ readAt, head }: State, event: JobEvent): State {
       seq: event.seq,
       chunksReceived: event.seq,
       attempt: event.attempt,
-      rounds: isNews && event.type === 'round-finished' ? head.rounds + 1 : head.rounds,
-      tool_calls: isNews ? foldCalls(head.tool_calls, event) : head.tool_calls,
+      rounds: isNewer && event.type === 'round-finished' ? head.rounds + 1 : head.rounds,
+      tool_calls: isNewer ? foldCalls(head.tool_calls, event) : head.tool_calls,
       ...lengthsAfter(event),
     },
   };

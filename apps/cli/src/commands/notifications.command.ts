@@ -57,7 +57,7 @@ async function show(context: Context, flags: NotificationFlags): Promise<ExitCod
   const client = await context.client();
   if (follow) return stay(context, { client, filter, limit });
   const { rows: found, hasMore } = await firstRows(limit, pagesOf(client, filter));
-  for (const notification of found) tell(context, notification);
+  for (const notification of found) printNotification(context, notification);
   if (found.length === 0 && !context.json)
     context.screen.note(unread ? 'No unread notifications.' : 'No notifications.');
   noteMore(context, limit, hasMore);
@@ -89,10 +89,10 @@ async function stay(context: Context, { client, filter, limit }: Stay): Promise<
     // A watch begins with the same ones, in another order.
     const { rows: unread } = await firstRows(watched, pagesOf(client, { ...filter, read: false }));
     const first = new Set(unread.map(({ id }) => id));
-    for (const notification of unread.slice(0, limit).toReversed()) tell(context, notification);
+    for (const notification of unread.slice(0, limit).toReversed()) printNotification(context, notification);
     for await (const notification of client.notifications.watch(filter, { signal })) {
       const { id, read: isRead } = notification;
-      if (isRead ? context.json : !first.has(id)) tell(context, notification);
+      if (isRead ? context.json : !first.has(id)) printNotification(context, notification);
     }
   } catch (error) {
     if (!keys.pressed) throw error;
@@ -100,7 +100,7 @@ async function stay(context: Context, { client, filter, limit }: Stay): Promise<
   return exitCodes.interrupted;
 }
 
-function tell({ json, emit, screen, command }: Context, notification: Notification): void {
+function printNotification({ json, emit, screen, command }: Context, notification: Notification): void {
   if (json) emit(notification);
   else for (const line of showNotification(notification, { screen, command, now: Date.now() })) screen.line(line);
 }

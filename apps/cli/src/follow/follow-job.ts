@@ -159,7 +159,7 @@ class JobFollower {
       client,
       signal: this.stop.signal,
       onEvent: (event, fresh) => {
-        for (const id of fresh) this.tell(id);
+        for (const id of fresh) this.reportRequest(id);
         this.takeRequests(event, fresh);
       },
       onEnd: () => {
@@ -240,7 +240,7 @@ class JobFollower {
     );
   }
 
-  private tell(id: string): void {
+  private reportRequest(id: string): void {
     const { client, onRequestBelow } = this.init;
     if (onRequestBelow === undefined) return;
     const report = client.interrupts.get(id).then(async (request) => {

@@ -6,7 +6,7 @@ import { oneLine } from '../terminal/plain-text.js';
 import type { Screen, Style } from '../terminal/screen.js';
 import { cutToWidth, textWidth } from '../terminal/text-width.js';
 
-/** A call as events tell of it. */
+/** A call as events describe it. */
 export type ToolCallState = JobEventOf<'ToolCallEvent'>['toolCall'];
 
 interface Mark {

@@ -28,12 +28,12 @@ const longestEdit = 2_000;
 export function approvalReceipts(calls: readonly ReceiptCall[]): string | null {
   if (!calls.some((call) => NEEDED_DECISION.has(call.approval))) return null;
   const parts = calls.flatMap((call) =>
-    call.approval === null ? [] : [`${idText(call.callId)} ${tell(call, call.approval)}`],
+    call.approval === null ? [] : [`${idText(call.callId)} ${describeDecision(call, call.approval)}`],
   );
   return `Approval receipts: ${parts.join('; ')}.`;
 }
 
-function tell(call: ReceiptCall, approval: ApprovalOutcome): string {
+function describeDecision(call: ReceiptCall, approval: ApprovalOutcome): string {
   switch (approval) {
     case 'policy':
       return 'allowed by policy';

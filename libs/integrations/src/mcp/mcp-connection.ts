@@ -109,7 +109,8 @@ export class McpConnection {
         else tools.set(listed.definition.name, listed);
       }
       cursor = answer.nextCursor;
-      if (cursor === undefined) return { tools: [...tools.values()], problem: skipped === 0 ? null : tell(skipped) };
+      if (cursor === undefined)
+        return { tools: [...tools.values()], problem: skipped === 0 ? null : skippedToolsText(skipped) };
     }
     return { tools: [...tools.values()], problem: TOO_MUCH };
   }
@@ -171,7 +172,8 @@ export class McpConnection {
 }
 
 const TOO_MUCH = `Not all of its tools are listed: they are more than ${MAX_TOOLS}, or too large together.`;
-const tell = (skipped: number) => `${skipped} of its tools cannot be listed: their name or definition is not usable.`;
+const skippedToolsText = (skipped: number) =>
+  `${skipped} of its tools cannot be listed: their name or definition is not usable.`;
 
 /** Without a session, none can be lost: a 404 is then an ordinary response, and does not prove that the tool did not run. */
 function ofCall(failure: McpFailure, sessionId: string | undefined): McpFailure {
@@ -179,7 +181,7 @@ function ofCall(failure: McpFailure, sessionId: string | undefined): McpFailure 
   return new McpFailure('unusable', failure.message, failure);
 }
 
-function progressTo({ progress: tell }: Pick<ToolContext, 'progress'>) {
+function progressTo({ progress: report }: Pick<ToolContext, 'progress'>) {
   return ({
     progress,
     total,
@@ -189,7 +191,7 @@ function progressTo({ progress: tell }: Pick<ToolContext, 'progress'>) {
     total?: number | undefined;
     message?: string | undefined;
   }) => {
-    tell({
+    report({
       ...(Number.isFinite(progress) ? { progress } : {}),
       ...(total !== undefined && Number.isFinite(total) ? { total } : {}),
       ...defined({ message }),

@@ -205,7 +205,7 @@ describe('admit', () => {
     const below = (changes: Partial<KnownParent>, given: Partial<StartFacts> = {}) =>
       facts({ parents: new Map([['call', known(changes)]]), ...given });
 
-    it('places the sub-job one level below its parent, under the same root and in no thread', () => {
+    it('gives the sub-job the depth after that of its parent, the same root and no thread', () => {
       const [decision] = admit([request({ parent })], below({ depth: 1 }), () => 'new');
       expect(decision).toMatchObject({ type: 'accept', thread: null, ancestry: { rootJobId: 'root', depth: 2 } });
     });

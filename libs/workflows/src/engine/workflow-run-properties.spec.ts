@@ -13,7 +13,7 @@ function simulated({ plan, world }: RandomRun, more: Partial<World> = {}): Simul
   return new Simulation(plan, { ...world(), ...more }).start().finish({ answering: true });
 }
 
-/** Rows without their numbers, which tell of the order in which places became free. */
+/** Rows without their numbers, which depend on the order in which slots became free. */
 function withoutNumbers(rows: readonly NodeRunRow[]): ReadonlyMap<string, object> {
   return new Map(rows.map((row) => [keyOf(row), { ...row, ordinal: 0 }] as const).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -16,7 +16,13 @@ import {
   usageOf,
   weather,
 } from '../../../../../test/harness/answer-reading.js';
-import { asLog, completed, finishedAs, type StoryCall, tellStory } from '../../../../../test/harness/answer-stories.js';
+import {
+  asLog,
+  completed,
+  finishedAs,
+  type StoryCall,
+  buildStory,
+} from '../../../../../test/harness/answer-stories.js';
 import { splitBlocks } from '../request/tool-blocks.js';
 import { AnswerReader } from './answer-reader.js';
 
@@ -107,7 +113,7 @@ describe('AnswerReader with inline tool calls', () => {
   it('shows a call as interrupted when the job ends before it', () => {
     const open = { ...weather, statuses: ['running'] };
     const log = asLog([
-      ...tellStory([asks('', open, { ...open, id: 'b', statuses: ['awaiting_approval'] })]),
+      ...buildStory([asks('', open, { ...open, id: 'b', statuses: ['awaiting_approval'] })]),
       finishedAs('failed', 'x'),
     ]);
     expect(contentOf(readAnswer(oneByOne(log)))).toBe(
@@ -144,7 +150,7 @@ describe('AnswerReader with strict tool calls', () => {
     return { type: 'job-waiting', body: { interruptIds: ids.map((id) => `i-${id}`) } };
   };
   const moved = (call: StoryCall, status: string): NewJobEvent => {
-    const sent = tellStory([asks('', { ...call, statuses: ['pending', status] })]).at(-1);
+    const sent = buildStory([asks('', { ...call, statuses: ['pending', status] })]).at(-1);
     if (sent === undefined) throw new Error('it sent nothing');
     return sent;
   };
@@ -165,7 +171,7 @@ describe('AnswerReader with strict tool calls', () => {
   });
 
   const paused = asLog([
-    ...tellStory([asks('Hm', forClient('a'), forClient('b'))]),
+    ...buildStory([asks('Hm', forClient('a'), forClient('b'))]),
     ...[opened('a'), opened('b'), waiting('a', 'b')],
   ]);
   const afterwards = asLog(
@@ -187,7 +193,7 @@ describe('AnswerReader with strict tool calls', () => {
 
   it('sends settled client calls again when that response is requested again', () => {
     const rounds = [
-      ...tellStory([asks('Hm', forClient('a')), textRound('Done.')]),
+      ...buildStory([asks('Hm', forClient('a')), textRound('Done.')]),
       opened('a'),
       resolved('a'),
       moved(forClient('a'), 'completed'),
@@ -204,7 +210,7 @@ describe('AnswerReader with strict tool calls', () => {
       { ...weather, id: 's' },
     ];
     const log = asLog([
-      ...tellStory([asks('', forClient('a'), server)]),
+      ...buildStory([asks('', forClient('a'), server)]),
       ...[opened('a'), opened('s', 'tool_approval'), waiting('a', 's'), resolved('s')],
       { type: 'job-requeued', body: { reason: 'answered' } },
       { type: 'job-started', body: { epoch: 2 } },
@@ -224,12 +230,12 @@ describe('AnswerReader with strict tool calls', () => {
   });
 
   it('keeps the response open while a client runs the call', () => {
-    const claimed = asLog([...tellStory([asks('', forClient('a'))]), opened('a'), moved(forClient('a'), 'running')]);
+    const claimed = asLog([...buildStory([asks('', forClient('a'))]), opened('a'), moved(forClient('a'), 'running')]);
     expect(readAnswer(oneByOne(claimed), strict)).toEqual([]);
   });
 
   it('omits client calls of an earlier round', () => {
-    const next = asLog([...tellStory([asks('Hm', forClient('a')), textRound('Done.')]).slice(3), completed], 9);
+    const next = asLog([...buildStory([asks('Hm', forClient('a')), textRound('Done.')]).slice(3), completed], 9);
     const settled = asLog([moved(forClient('a'), 'completed'), resolved('a')], 7);
     const log = [...settled, ...next];
     expect(readAnswer([eventsOf(log)], { ...strict, afterRound: 1 })).toEqual([
@@ -244,7 +250,7 @@ describe('AnswerReader with requests to people', () => {
     const request = { tool: 'weather' };
     const body = { interruptId: 'i1', kind: 'tool_approval', callId: 'call_1', title: '', expiresAt: null, request };
     const log = asLog([
-      ...tellStory([asks('Hm', { ...weather, statuses: ['awaiting_approval'] })]),
+      ...buildStory([asks('Hm', { ...weather, statuses: ['awaiting_approval'] })]),
       { type: 'interrupt-opened', body },
     ]);
     for (const format of ['inline', 'open-webui', 'openai'] as const)
@@ -258,7 +264,7 @@ describe('AnswerReader with requests to people', () => {
 
   it('sends no comment when the interrupt is addressed to no person', () => {
     const body = { interruptId: 'i1', kind: 'wait', title: '', expiresAt: null, request: { until: 1 } };
-    const log = asLog([...tellStory([textRound('Hm')]), { type: 'interrupt-opened', body }]);
+    const log = asLog([...buildStory([textRound('Hm')]), { type: 'interrupt-opened', body }]);
     for (const format of ['inline', 'open-webui', 'openai'] as const)
       for (const items of [oneByOne(log), [snapshotOf(log)]]) {
         const reader = new AnswerReader({ ...plainTerms, format });

@@ -23,7 +23,7 @@ import {
   finishedAs,
   snapshotAfter,
   type StoryRound,
-  tellStory,
+  buildStory,
 } from '../../../../../test/harness/answer-stories.js';
 import type { ViewedItem } from '../../streams/viewed-item.js';
 import { AnswerReader } from './answer-reader.js';
@@ -107,7 +107,7 @@ describe('AnswerReader of a failed job', () => {
     ['cancelled', 'The job was cancelled', 'job_cancelled'],
   ] as const;
   it.each(cases)('ends the response after the text so far for a job that %s', (status, message, code) => {
-    const log = asLog([...tellStory([textRound('Half')]), finishedAs(status, 'x')]);
+    const log = asLog([...buildStory([textRound('Half')]), finishedAs(status, 'x')]);
     for (const items of [oneByOne(log), [snapshotOf(log)]]) {
       const parts = readAnswer(items);
       expect(contentOf(parts)).toBe('Half');

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { eventsOf, oneByOne, plainTerms, readAnswer, snapshotOf } from '../../../../../test/harness/answer-reading.js';
-import { asLog, finishedAs, tellStory } from '../../../../../test/harness/answer-stories.js';
+import { asLog, finishedAs, buildStory } from '../../../../../test/harness/answer-stories.js';
 import { AnswerReader, type AnswerTerms } from './answer-reader.js';
 
 const call = (...statuses: string[]) => ({ id: 'call_1', name: 'workflow.review', args: '{}', statuses, result: 'ok' });
-const calling = (...statuses: string[]) => asLog(tellStory([{ attempts: [['Hm']], calls: [call(...statuses)] }]));
+const calling = (...statuses: string[]) => asLog(buildStory([{ attempts: [['Hm']], calls: [call(...statuses)] }]));
 const approval = { id: 'i-1', kind: 'tool_approval' } as const;
 const comment = (id: string) => ({ type: 'comment', text: `waiting approval ${id}` });
 
@@ -50,13 +50,13 @@ describe('AnswerReader with requests of child jobs', () => {
   it('reports no requests when no call started a sub-job', () => {
     const reader = new AnswerReader(plainTerms);
     const local = { ...call('running'), name: 'send' };
-    reader.take(eventsOf(asLog(tellStory([{ attempts: [['Hm']], calls: [local] }]))));
+    reader.take(eventsOf(asLog(buildStory([{ attempts: [['Hm']], calls: [local] }]))));
     expect([reader.hasSubJobs, reader.takeBelow([approval])]).toEqual([false, []]);
   });
 });
 
 describe('AnswerReader of a strict response that must not wait for people', () => {
-  const log = asLog([...tellStory([{ attempts: [['Hm']], calls: [] }]), finishedAs('cancelled', 'human_wait')]);
+  const log = asLog([...buildStory([{ attempts: [['Hm']], calls: [] }]), finishedAs('cancelled', 'human_wait')]);
   it("ends with 400 'cannot pause for human approval or input', from events and from a snapshot", () => {
     const message = 'x-tool-event-format=openai cannot pause for human approval or input';
     for (const items of [oneByOne(log), [snapshotOf(log)]]) {

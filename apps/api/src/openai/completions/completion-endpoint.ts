@@ -39,7 +39,7 @@ export class CompletionEndpoint {
     const max = this.context.values.OPENAI_ANSWERS_PER_PRINCIPAL;
     const slot = acquireStreamSlot(this.open, principal, { closing, max });
     try {
-      this.tellAllowance(response, this.limiters.chats.peek(principal));
+      this.setLimitHeaders(response, this.limiters.chats.peek(principal));
       const opened = await this.completions.open(principal, asked);
       this.setHeaders(response, asked, opened);
       const { stream, includeUsage } = asked.request;
@@ -59,10 +59,10 @@ export class CompletionEndpoint {
     response.setHeader('X-Job-Id', answer.jobId);
     if (sessionId !== null) response.setHeader('X-Session-Id', sessionId);
     if (ignored !== null) response.setHeader('X-Ignored', ignored);
-    if (opened.allowance !== null) this.tellAllowance(response, opened.allowance);
+    if (opened.allowance !== null) this.setLimitHeaders(response, opened.allowance);
   }
 
-  private tellAllowance(response: Response, { limit, remaining, retryAfterSeconds }: Allowance): void {
+  private setLimitHeaders(response: Response, { limit, remaining, retryAfterSeconds }: Allowance): void {
     response.setHeader('x-ratelimit-limit-requests', String(limit));
     response.setHeader('x-ratelimit-remaining-requests', String(remaining));
     response.setHeader('x-ratelimit-reset-requests', `${retryAfterSeconds}s`);

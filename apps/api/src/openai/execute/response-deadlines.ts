@@ -65,12 +65,12 @@ export class ResponseDeadlines {
   }
 
   /** Watches the requests of the sub-job that a call started; other calls have none. Returns a function that stops the watch. */
-  private watch(call: AwaitedCall, tell: (ids: readonly string[]) => void): () => void {
+  private watch(call: AwaitedCall, onOpenRequests: (ids: readonly string[]) => void): () => void {
     if (!call.toolName.startsWith(subJobPrefix)) return () => undefined;
     const watch = this.subJobInterrupts.watch(call, {
       isWanted: () => true,
       onChange: (requests) => {
-        tell(requests.filter(isAsked).map(({ id }) => id));
+        onOpenRequests(requests.filter(isAsked).map(({ id }) => id));
       },
     });
     watch.look();

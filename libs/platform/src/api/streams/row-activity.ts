@@ -169,13 +169,13 @@ export abstract class RowActivity<Seen> implements OnModuleDestroy {
       watched.rest = undefined;
       if (watched.isDue) this.lookSoon(watched);
     });
-    return this.tell(watched).finally(() => {
+    return this.noteChanges(watched).finally(() => {
       watched.isLooking = false;
       if (watched.isDue && watched.topics.size > 0) this.lookSoon(watched);
     });
   }
 
-  private async tell(watched: Watched<Seen>): Promise<void> {
+  private async noteChanges(watched: Watched<Seen>): Promise<void> {
     const { seen, changed } = await this.look(watched.workspaceId, watched.seen);
     watched.seen = seen;
     for (const { id, topic } of changed) watched.topics.get(topic)?.changes.note(id);
