@@ -18,10 +18,10 @@ import {
 } from '../../../../../test/harness/answer-reading.js';
 import {
   asLog,
+  buildStory,
   completed,
   finishedAs,
   type StoryCall,
-  buildStory,
 } from '../../../../../test/harness/answer-stories.js';
 import { splitBlocks } from '../request/tool-blocks.js';
 import { AnswerReader } from './answer-reader.js';

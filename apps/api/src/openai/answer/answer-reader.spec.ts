@@ -19,11 +19,11 @@ import {
 } from '../../../../../test/harness/answer-reading.js';
 import {
   asLog,
+  buildStory,
   completed,
   finishedAs,
   snapshotAfter,
   type StoryRound,
-  buildStory,
 } from '../../../../../test/harness/answer-stories.js';
 import type { ViewedItem } from '../../streams/viewed-item.js';
 import { AnswerReader } from './answer-reader.js';
