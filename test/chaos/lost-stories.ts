@@ -3,7 +3,7 @@ import type { Gate } from '../harness/scripted-reply.js';
 import type { NodeScripts } from './node-scripts.js';
 import type { Stage } from './stage.js';
 import type { Viewer } from './viewer.js';
-import { type Left, leftOf, runStory,type Story } from './workflow-stories.js';
+import { type Left, leftOf, runStory, type Story } from './workflow-stories.js';
 
 /** A story in the midst of which a worker dies. */
 export interface Loss extends Story {

@@ -5,7 +5,7 @@ import { type HttpTarget, startHttpTarget } from '../harness/http-target.js';
 import { problemsOf } from './checkers.js';
 import { agent, call, NodeScripts, say } from './node-scripts.js';
 import { Stage } from './stage.js';
-import { type Left, leftBy, leftOf, output, publishStory, runStory,start, type Story } from './workflow-stories.js';
+import { type Left, leftBy, leftOf, output, publishStory, runStory, start, type Story } from './workflow-stories.js';
 
 const privateHosts = { ALLOW_PRIVATE_TOOL_URLS: 'true' };
 

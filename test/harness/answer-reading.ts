@@ -3,7 +3,7 @@ import type { JobEvent } from '#jobs';
 import type { AnswerPart } from '../../apps/api/src/openai/answer/answer-part.js';
 import { AnswerReader, type AnswerTerms } from '../../apps/api/src/openai/answer/answer-reader.js';
 import type { ViewedItem } from '../../apps/api/src/streams/viewed-item.js';
-import { asLog, buildStory,completed, snapshotAfter, type StoryCall, type StoryRound } from './answer-stories.js';
+import { asLog, buildStory, completed, snapshotAfter, type StoryCall, type StoryRound } from './answer-stories.js';
 
 /** The first answer of a chat, with nothing to hide. */
 export const plainTerms: AnswerTerms = {

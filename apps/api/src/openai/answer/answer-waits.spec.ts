@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { eventsOf, oneByOne, plainTerms, readAnswer, snapshotOf } from '../../../../../test/harness/answer-reading.js';
-import { asLog, buildStory,finishedAs } from '../../../../../test/harness/answer-stories.js';
+import { asLog, buildStory, finishedAs } from '../../../../../test/harness/answer-stories.js';
 import { AnswerReader, type AnswerTerms } from './answer-reader.js';
 
 const call = (...statuses: string[]) => ({ id: 'call_1', name: 'workflow.review', args: '{}', statuses, result: 'ok' });
