@@ -72,13 +72,13 @@ export class UpgradeTurns {
       socket.off('end', end).off('close', withdraw);
       this.count(key, -1);
     };
-    const cancelTurn = this.turns.next(key, upgradeMs, () => {
+    const cancelSlot = this.turns.next(key, upgradeMs, () => {
       leave();
       accept();
     });
     const withdraw = () => {
       leave();
-      cancelTurn();
+      cancelSlot();
     };
     socket.once('end', end).once('close', withdraw);
     return true;
@@ -93,12 +93,12 @@ export class UpgradeTurns {
       return;
     }
     this.unread += 1;
-    const cancelTurn = this.turns.next(key, connectionMs, () => {
+    const cancelSlot = this.turns.next(key, connectionMs, () => {
       connection.off('close', withdraw).resume();
       this.unread -= 1;
     });
     const withdraw = () => {
-      cancelTurn();
+      cancelSlot();
       this.unread -= 1;
     };
     connection.once('close', withdraw);

@@ -26,7 +26,7 @@ export interface BodyReading {
  */
 export function readBytes(request: IncomingMessage, { onBytes, withinMs, turns, caller }: BodyReading): Promise<void> {
   return new Promise((resolve, reject) => {
-    let inTurn = 0;
+    let partBytes = 0;
     let withdraw: (() => void) | undefined;
     const fail = (error: unknown) => {
       stop();
@@ -40,16 +40,16 @@ export function readBytes(request: IncomingMessage, { onBytes, withinMs, turns, 
     const idle = startIdleTimer(timeOut);
     const onData = (bytes: Buffer) => {
       idle.restart();
-      inTurn += bytes.length;
+      partBytes += bytes.length;
       try {
         onBytes(bytes);
-        if (inTurn >= PART_BYTES) awaitTurn();
+        if (partBytes >= PART_BYTES) awaitSlot();
       } catch (error) {
         fail(error);
       }
     };
-    const awaitTurn = () => {
-      inTurn = 0;
+    const awaitSlot = () => {
+      partBytes = 0;
       idle.cancel(); // while the body waits for a slot, the client cannot send
       request.pause();
       withdraw = turns.next(caller, PART_MS, () => {
