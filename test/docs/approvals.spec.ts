@@ -46,7 +46,7 @@ describe('docs/approvals.md', () => {
     expect(conditions.length).toBeGreaterThan(10);
   });
 
-  it.each(conditions)('gives the correct value of each condition: %s is %s', (condition, gives) => {
+  it.each(conditions)('shows the correct value of each condition: %s is %s', (condition, gives) => {
     expect(outcomeOf(condition)).toBe(gives);
   });
 });

@@ -71,7 +71,7 @@ describe('docs/clients.md', () => {
   });
 
   it.each(members.filter(([name]) => name !== 'background'))(
-    'gives type and limits of the field %s',
+    'describes type and limits of the field %s',
     (name, type, limit) => {
       const shape = shapes[name] ?? {};
       expect(type).toBe(typeOf(shape));
@@ -84,7 +84,7 @@ describe('docs/clients.md', () => {
     expect([...sentence.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(parameterNames);
   });
 
-  it('gives the limits from the settings', () => {
+  it('shows the limits from the settings', () => {
     const fallback = (name: string) => Number(describeSettings().find((setting) => setting.name === name)?.fallback);
     expect(text).toContain(`${fallback('MAX_MESSAGES').toLocaleString('en')} (\`MAX_MESSAGES\`)`);
     expect(text).toContain(`${fallback('MAX_BODY_BYTES') / 1_048_576} MiB (\`MAX_BODY_BYTES\`)`);

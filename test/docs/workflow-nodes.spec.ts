@@ -49,7 +49,7 @@ describe('docs/workflow-nodes.md', () => {
     else expect(text).toBe(generated);
   });
 
-  it('gives the effect of each answer for each mode and each asking node', () => {
+  it('describes the effect of each answer for each mode and each node with requests', () => {
     const [, answers = ''] = readFileSync(file, 'utf8').split('## What an answer does');
     const [modes = '', questions = ''] = answers.split('Nodes that are requests to a person');
     const rows = (text: string) => text.split('\n').filter((line) => line.startsWith('| '));

@@ -108,7 +108,7 @@ describe('conversation of a workflow node', () => {
     ]);
   });
 
-  it('takes the call of an unexecuted tool as its answer and stores it with the round', async () => {
+  it('returns the call of the capture tool as its answer and stores it with the round', async () => {
     const capture = { type: 'function', function: { name: 'select_route', parameters: { type: 'object' } } } as const;
     const toolChoice = { type: 'function', function: { name: 'select_route' } } as const;
     const asking = saying('e', { capture, toolChoice, tools: [], isShown: false, maxIterations: 1 });

@@ -274,7 +274,7 @@ describe('targets of /v1 requests:', () => {
   });
 
   describe('/v1 model of a workflow', () => {
-    it('takes the last user message as prompt and the earlier messages as history', async () => {
+    it('uses the last user message as prompt and the earlier messages as history', async () => {
       const nodes = { work: { type: 'agent', model: 'scripted', prompt: 'You work.' } };
       const definition = sketch(nodes, ['start -> work'], { name: 'Work' });
       const { app } = stage.test.api;

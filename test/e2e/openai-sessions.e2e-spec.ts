@@ -168,7 +168,7 @@ describe('/v1 session', () => {
     expect((await open.over).status).toBe(200);
   });
 
-  it('gives a request in another format its own thread while it is busy', async () => {
+  it('uses a separate thread for a request in another format while it is busy', async () => {
     const before = createGate();
     const count = stage.model.requests.length;
     stage.model.enqueue({ ...textReply(['chat']), before });

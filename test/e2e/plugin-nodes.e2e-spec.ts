@@ -158,7 +158,7 @@ describe('a workflow with a node of a plugin', () => {
     expect(server.logs()).toContainEqual(expect.objectContaining({ plugin: 'acme', msg: 'scoring', nodeId: 'n' }));
   });
 
-  it('gives the node its context, fills the templates of its data, and redacts secrets', async () => {
+  it('passes the context to the node, fills the templates of its data, and redacts secrets', async () => {
     const job = await run('acme.show', { text: 'read: {{input}}', list: ['{{input}}'] }, 'hello');
     const id = expect.stringMatching(/^[0-9a-f-]{36}$/);
     expect(JSON.parse(job.text)).toEqual({

@@ -311,7 +311,7 @@ describe('job with a silent model provider', () => {
     expect(await scaled.eventsOf(jobId, 'model-retry')).toHaveLength(silence.length);
   });
 
-  it('completes after waits that give its worker up between the requests', async () => {
+  it('completes after waits without a worker between its requests', async () => {
     const jobId = await ask('Long silence.', { providerDown: { modelRetryForMs: 0 } });
     for (const [i] of silence.entries()) {
       await eventually('it waits again', async () =>

@@ -212,7 +212,7 @@ describe('approval rules of an agent', () => {
 });
 
 describe('workflow called by an agent node', () => {
-  it("suspends the node and gives it the workflow's output as the tool result", async () => {
+  it("suspends the node and returns the workflow's output to it as the tool result", async () => {
     const [name, outer, inner] = [fresh('inner'), fresh('outer'), fresh('think')];
     await stage.offer(name, { a: agent(inner) }, ['start -> a']);
     stage.script(outer, calling(`workflow.${name}`), replyText('as returned'));

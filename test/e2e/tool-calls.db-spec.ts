@@ -120,7 +120,7 @@ describe('approval rules of a start request', () => {
 });
 
 describe('ask_person', () => {
-  it('opens a form, rejects invalid input and gives the model the submitted values', async () => {
+  it('opens a form, rejects invalid input and sends the submitted values to the model', async () => {
     const fields = { type: 'object', properties: { size: { enum: ['s', 'm'] } }, required: ['size'] };
     const args = JSON.stringify({ question: 'Which size?', fields });
     stage.model.enqueue(toolCallReply([{ id: 'q', name: 'ask_person', arguments: args }]), textReply(['Ordered.']));

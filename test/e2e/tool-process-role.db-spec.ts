@@ -245,7 +245,7 @@ describe('nightshift_tools', () => {
     }
   });
 
-  it('fetches and gives back requests, and completes them with the response, by pg-boss', async () => {
+  it('fetches, returns and completes requests through pg-boss', async () => {
     await fetchedBy(queue.platform.postgres, `DELETE FROM pgboss.job WHERE name = 'tool-execution'`);
     const [own, foreign] = await queue.send('once', 'once');
     if (own === undefined || foreign === undefined) throw new Error('two calls were sent');

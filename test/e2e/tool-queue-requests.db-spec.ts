@@ -150,7 +150,7 @@ describe('tool queue: send', () => {
     await boss.deleteQueuedJobs(TOOL_QUEUES.requests);
   });
 
-  it('groups the requests of a tool by workspace, whichever its runtime', async () => {
+  it('groups the requests of a tool by workspace, for every runtime', async () => {
     const job = await claimed();
     const rows = (['server', 'http', 'mcp'] as const).flatMap((runtime, i) => {
       const of = { ...call, id: newId(), ordinal: i + 1, callId: runtime, runtime };

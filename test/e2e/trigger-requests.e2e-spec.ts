@@ -318,7 +318,7 @@ describe('requests to triggers', () => {
       for (const mock of mocks) mock.mockRestore();
     });
 
-    it('accepts Standard Webhooks headers, and takes another body with a used webhook-id as a repetition', async () => {
+    it('accepts Standard Webhooks headers, and treats another body with a used webhook-id as a repetition', async () => {
       const [chat, id] = [newChat(), `msg_${randomUUID()}`];
       const body = bodyOf(chat);
       expect(await post('/webhook/llm', body, signed(body, 'standard', { id }))).toEqual([200, plain, 'OK']);

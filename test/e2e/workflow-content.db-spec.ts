@@ -77,7 +77,7 @@ describe('content of a workflow job', () => {
     expect(events.at(-1)?.body).toMatchObject({ content_length: 4 });
   });
 
-  it('comes from an output node in one piece', async () => {
+  it('arrives from an output node in one piece', async () => {
     stage.script('Draft.', textReply(['A draft.']));
     const nodes = { a: agent('Draft.'), out: { ...output, sources: ['a'], introText: 'Here:' } };
     const jobId = await stage.run(nodes, ['start -> a', 'a -> out']);

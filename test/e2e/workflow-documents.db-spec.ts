@@ -163,7 +163,7 @@ describe('workflow examples:', () => {
     });
   });
 
-  it('each example has a test here', () => {
+  it('each example has a test in this file', () => {
     expect([...played].toSorted()).toEqual(
       readdirSync(folder)
         .map((file) => file.replace('.json', ''))

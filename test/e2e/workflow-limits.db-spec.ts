@@ -57,7 +57,7 @@ describe('budget of a workflow run', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'budget_exceeded' } });
   });
 
-  it('counts tokens, and opens another request when the granted ones are used too', async () => {
+  it('counts tokens, and opens another request when the granted tokens are used too', async () => {
     const words = ['One.', 'Two.', 'Three.'];
     for (const word of words) stage.script(`Say ${word}`, textReply([word])); // 18 tokens each
     const nodes = Object.fromEntries(words.map((word, i) => [`n${i}`, agent(`Say ${word}`)]));

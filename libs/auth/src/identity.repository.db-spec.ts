@@ -128,7 +128,7 @@ describe('the user of a token', () => {
     expect(await identities.userBySubject(token('first', 'shared@example.org'))).toBe(first);
   });
 
-  it('never matches a user that the installation created, whatever address the token has', async () => {
+  it('never matches a user that the installation created, for any address of the token', async () => {
     const demo = await identities.userByEmail({ email: 'demo@nightshift.local', name: 'Demo' });
     const claimed = await identities.userBySubject(token('claims-demo', 'demo@nightshift.local'));
     expect(claimed).not.toBe(demo);

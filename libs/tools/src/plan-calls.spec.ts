@@ -110,7 +110,7 @@ describe('planCalls', () => {
     expect(ids).toEqual(['a', 'call_2_2', 'call_2_3_2', 'call_2_4']);
   });
 
-  it('gives every call a unique ordinal and id', () => {
+  it('assigns a unique ordinal and id to every call', () => {
     const requested = fc.array(
       fc.record({
         callId: fc.constantFrom('', 'a', 'call_2_1', 'call_2_3'),

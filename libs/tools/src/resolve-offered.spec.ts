@@ -70,7 +70,7 @@ describe('resolveOffered', () => {
     expect(offered?.handling).toBe('clientless');
   });
 
-  it('gives a tool the version of the server tool, else a hash of its definition', () => {
+  it('sets the version of a tool to that of the server tool, else to a hash of its definition', () => {
     const version = (name: string, description: string) =>
       resolveOffered([{ type: 'function', function: { name, description, parameters } }], registry)[0]?.version;
     expect(version('server', 'as a request puts it')).toBe(registry.find('server')?.version);

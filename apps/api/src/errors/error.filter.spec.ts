@@ -72,7 +72,7 @@ describe('toErrorReply', () => {
     [new HttpException('Range Not Satisfiable', 416), 400, 'bad_request', 'Invalid request'],
     [new NotFoundException('Cannot GET /secret'), 404, 'not_found', 'Not found'],
     [new HttpException('encoding', 415), 415, 'unsupported_media_type', 'Unsupported encoding of the request body'],
-  ])('gives a refusal of the framework its own code and message', (thrown, ...expected) => {
+  ])('sets a code and a message of its own for a refusal of the framework', (thrown, ...expected) => {
     const reply = toErrorReply(thrown, context);
     expect([reply.status, reply.body.code, reply.body.error]).toEqual(expected);
   });

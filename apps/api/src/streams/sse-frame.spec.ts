@@ -22,7 +22,7 @@ it('an SSE frame contains every text as one line of data', () => {
   expect(JSON.parse(message?.data ?? '')).toEqual({ text });
 });
 
-it('an SSE frame gives an independent parser the same text, for any text', () => {
+it('an independent parser reads the same text from an SSE frame, for any text', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(), fc.string({ unit: 'binary' }))), (sent) => {
       const messages = read(sent.map(([id, text]) => sseFrame({ id, event: 'x', data: { text } })).join(''));

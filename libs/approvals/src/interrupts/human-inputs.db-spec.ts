@@ -94,7 +94,7 @@ async function stateOf(jobId: string): Promise<unknown> {
 }
 
 describe('a question to a person', () => {
-  it('takes the data of its first valid answer as the result of its call', async () => {
+  it('settles its call with the data of its first valid answer', async () => {
     const { job, id, answer } = await ask();
     expect(await answer({ action: 'submit', data: { colour: 'red' } })).toMatchObject({
       id,

@@ -100,7 +100,7 @@ describe('the hash of a request', () => {
     expiresAt: null,
   };
 
-  it('gives the same value for equivalent arguments', () => {
+  it('stays the same for equivalent arguments', () => {
     expect(argumentsHash({ ...call, arguments: ' {"b": [2.0], "a": 1}' })).toBe(argumentsHash(call));
     expect(argumentsHash({ ...call, arguments: '{"a":1,"b":[2]' })).toBe(argumentsHash(call));
   });

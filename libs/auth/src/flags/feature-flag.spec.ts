@@ -27,7 +27,7 @@ describe('isOn', () => {
     );
   });
 
-  it('gives the same result for every user of a workspace, or in every workspace of a user', () => {
+  it('returns the same result for every user of a workspace, or in every workspace of a user', () => {
     fc.assert(
       fc.property(
         names,
@@ -57,7 +57,7 @@ describe('isOn', () => {
     );
   });
 
-  it('returns off by the deny list whatever else is set, and on by the allow list at 0 %', () => {
+  it('returns off for an id on the deny list in every case, and on for one on the allow list at 0 %', () => {
     fc.assert(
       fc.property(callers, fc.boolean(), percents, (caller, defaultOn, rolloutPercent) => {
         for (const id of [caller.workspaceId, ...(caller.userId === null ? [] : [caller.userId])]) {
@@ -79,7 +79,7 @@ describe('isOn', () => {
 describe('positionOf', () => {
   const ids = Array.from({ length: 10_000 }, (_, at) => `0190a0a0-0000-7000-8000-${String(at).padStart(12, '0')}`);
 
-  it.each([1, 10, 25, 50, 90])('gives a rollout of %i %% about that share of the workspaces', (percent) => {
+  it.each([1, 10, 25, 50, 90])('enables a rollout of %i %% for about that share of the workspaces', (percent) => {
     const flag = flagOf({ rolloutPercent: percent });
     const share = ids.filter((workspaceId) => isOn(flag, { workspaceId, userId: null })).length / ids.length;
     expect(Math.abs(share * 100 - percent)).toBeLessThan(1.5);
@@ -91,7 +91,7 @@ describe('positionOf', () => {
     expect(both.length / ids.length).toBeCloseTo(0.01, 2);
   });
 
-  it('gives a workspace the same position in every version of the server', () => {
+  it('returns the same position of a workspace in every version of the server', () => {
     expect(positionOf('new-search', '0190a0a0-0000-7000-8000-000000000001')).toBeCloseTo(12.314_316_653, 6);
   });
 });

@@ -8,7 +8,7 @@ const tool = { name: 'send', description: 'Sends a mail.', inputSchema };
 const hashOf = (changed: object) => toListedTool({ ...tool, ...changed })?.hash;
 
 describe('toListedTool', () => {
-  it('gives equal hashes to equal definitions with different extra fields', () => {
+  it('returns equal hashes for equal definitions with different extra fields', () => {
     const { name, ...rest } = tool;
     expect(toListedTool({ ...rest, name, _meta: { seen: 7 }, icons: [{ src: 'https://x.test/a.png' }] })?.hash).toBe(
       hashOf({}),
@@ -23,7 +23,7 @@ describe('toListedTool', () => {
     { inputSchema: { ...inputSchema, required: ['to'] } },
     { outputSchema: { type: 'object' } },
     { annotations: { readOnlyHint: true } },
-  ])('gives another hash when %j changes', (changed) => {
+  ])('returns another hash when %j changes', (changed) => {
     expect(hashOf(changed)).not.toBe(hashOf({}));
   });
 

@@ -90,7 +90,7 @@ describe('registering a server', () => {
     });
   });
 
-  it('gives tools with unusual names a name of their own', async () => {
+  it('offers tools with unusual names under valid names', async () => {
     const inputSchema = { type: 'object' };
     const server = await given.start({
       pages: [

@@ -6,7 +6,7 @@ import { htmlToText, TextWriter } from './html-to-text.js';
 const text = async (html: string) => (await htmlToText(html, 'https://a.test/dir/page')).text;
 
 describe('htmlToText', () => {
-  it('gives title, headings, paragraphs, lists, tables and links', async () => {
+  it('returns title, headings, paragraphs, lists, tables and links', async () => {
     const page = await htmlToText(
       `<html><head><title> A &amp;
         B </title><style>p{}</style></head><body><nav>menu</nav><h1>Hello</h1><p>One <b>two</b>

@@ -36,7 +36,7 @@ function provider(failure: () => Error | null) {
 }
 
 describe('ProviderBreaker', () => {
-  it('opens after consecutive failures, rejects further requests, and gives the time to the next attempt', async () => {
+  it('opens after consecutive failures, rejects further requests, and reports the time to the next attempt', async () => {
     const { sent, ask } = provider(() => down());
     for (let i = 0; i < 3; i++) await ask();
     now += 400;

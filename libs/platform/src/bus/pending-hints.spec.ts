@@ -67,7 +67,7 @@ function withStatus(status: string | undefined): { status?: string } {
 }
 
 describe('the wire format of hints', () => {
-  it('gives back what it packed, in order, each payload short enough for NOTIFY', () => {
+  it('unpacks to the packed hints in order, with payloads short enough for NOTIFY', () => {
     fc.assert(
       fc.property(fc.array(hint, { maxLength: 200 }), (hints) => {
         const payloads = encodeHints(hints);

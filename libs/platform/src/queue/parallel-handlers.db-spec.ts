@@ -211,7 +211,7 @@ describe('ParallelHandlers', () => {
     expect(ticks.size).toBeGreaterThan(1);
   });
 
-  it('gives back a message without a group once per poll', async () => {
+  it('returns a message without a group to the queue once per poll', async () => {
     const message = { data: { workspaceId, deliveryId: newId(), number: 0 } };
     await queues.send(null, 'webhook.deliver', [message]);
     const { counted } = await handleUnlessFull(() => Promise.resolve());

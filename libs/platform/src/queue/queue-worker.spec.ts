@@ -17,7 +17,7 @@ describe('runParts', () => {
     expect(ran).toEqual([1, 2, 3, 4]);
   });
 
-  it('runs no further part if the database is away', async () => {
+  it('runs no further part if the database is unavailable', async () => {
     const ran: number[] = [];
     const away = new DatabaseUnavailable(new Error('ECONNREFUSED'));
     const run = runParts(

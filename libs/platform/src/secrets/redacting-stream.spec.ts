@@ -27,7 +27,7 @@ describe('a redacting stream for known secrets', () => {
     expect(streamed(Array.from(text))).toMatch(/^The key is: (?:[3-7][0-9a-f]{0,2})?\[redacted\] and no more\.$/i);
   });
 
-  it('gives the same output for any split of the text as for the whole text', () => {
+  it('returns the same output for any split of the text as for the whole text', () => {
     const word = fc.constantFrom(
       'word',
       'sk',

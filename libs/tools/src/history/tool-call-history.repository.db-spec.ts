@@ -223,7 +223,7 @@ describe('the history of tool calls', () => {
     expect(older.rows.map(({ id }) => id)).toEqual(all.slice(9_997, 10_000).reverse());
   });
 
-  it('counts the matching calls, or reports that there are more', async () => {
+  it('counts the matching calls, or reports that their number exceeds the limit', async () => {
     await fc.assert(
       fc.asyncProperty(filters, fc.constantFrom('time', 'duration'), async (filter, by) => {
         const expected = inOrder(

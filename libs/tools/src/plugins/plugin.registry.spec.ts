@@ -99,7 +99,7 @@ export default definePlugin({ name: 'acme', version: '1.2.3', secrets: ['KEY'], 
     expect(registry.nodes.map(({ plugin, node }) => [plugin.name, node.type])).toEqual([['acme', 'acme.score']]);
   });
 
-  it('gives setup the variables of the plugin without their prefix, and calls close at the end', async () => {
+  it('passes the variables of the plugin without their prefix to setup, and calls close at the end', async () => {
     write(
       'plugins/a.mjs',
       module(`export const seen = { tools: [] };
@@ -192,7 +192,7 @@ export default definePlugin({ name: '@acme/crm', version: '1', tools: [${tool('c
     await expect(loading).rejects.toThrow('it did not load within 10 s');
   });
 
-  it('gives a module and its setup 10 s together', async () => {
+  it('limits the load of a module and its setup to 10 s together', async () => {
     const text = `globalThis.nightshiftLoads = Promise.withResolvers();
 await globalThis.nightshiftLoads.promise;
 export default definePlugin({ name: 'slow', version: '1', setup() { globalThis.nightshiftSetUp.resolve(); return new Promise(() => undefined); } });`;

@@ -51,7 +51,7 @@ describe('promptOf', () => {
     ]);
   });
 
-  it('gives an older call without result an error, and each call without a turn its own message', () => {
+  it('adds an error to an older call without a result, and a separate message for each call without a turn', () => {
     const calls = [call('x', { status: 'pending' }), call('y', { result: undefined })];
     const { messages } = prompt(chat([user('a'), user('b', 1_000_000_000_009)], calls));
     expect(messages.map((message) => [message.role, 'content' in message ? message.content : null])).toEqual([

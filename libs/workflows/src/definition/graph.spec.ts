@@ -113,7 +113,7 @@ describe('the levels of a graph', () => {
     ['s > l', 'l:body > a', 'a > m', 'm:body > b', 'b > c', 'b > d', 'm:done > c', 'l:done > o', 'c > o'],
   );
 
-  it('give every node to its innermost loop or map', () => {
+  it('assign every node to its innermost loop or map', () => {
     expect(Object.fromEntries(nested.owners)).toEqual({ a: 'l', m: 'l', c: 'l', b: 'm', d: 'm' });
     expect(nested.bodies.get('l')).toMatchObject({ nodeIds: ['a', 'm', 'c'], leaves: ['c'] });
     expect(nested.bodies.get('m')).toMatchObject({ nodeIds: ['b', 'd'], leaves: ['d'] });

@@ -14,7 +14,7 @@ function graphWith(map: object, edges: readonly string[] = ['map:body -> a', 'ma
 }
 
 describe('a map', () => {
-  it('runs its body once for each item and gives their texts in the order of the items', () => {
+  it('runs its body once for each item and returns their texts in the order of the items', () => {
     for (const pick of [() => 0, (count: number) => count - 1]) {
       const simulated = simulate(graphWith({}), { list, pick, work: ({ nodeId, input }) => `${nodeId}(${input})` });
       expect(simulated.row('map')).toMatchObject({ output: '["a(p)","a(q)","a(r)"]', extra: { iterations: 3 } });

@@ -43,11 +43,11 @@ describe('a rerun that reuses an earlier run', () => {
     expect(simulated.run.steps).toBe(2);
   });
 
-  it('gives the first node the given input', () => {
+  it('passes the given input to the first node', () => {
     expect(resumed({ startNodeId: 'join', finished: before, input: 'edited' }).row('join').input).toBe('edited');
   });
 
-  it('gives the first node the text of the user when it has no input edge', () => {
+  it('passes the text of the user to the first node when it has no input edge', () => {
     expect(resumed({ startNodeId: 'join' }).row('join').input).toBe('hello');
   });
 

@@ -17,7 +17,7 @@ describe('ResultSlots', () => {
     expect(started).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  it('gives no slot to operations that wait or arrive when the connection closes', async () => {
+  it('runs no operation that waits or arrives when the connection closes', async () => {
     const slots = new ResultSlots();
     const acquired = Array.from({ length: 6 }, () => slots.acquire());
     slots.close();
