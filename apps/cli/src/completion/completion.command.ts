@@ -129,7 +129,7 @@ export function addCompletion(program: Command, perform: Perform): void {
   program
     .command('completion')
     .summary('print a completion script for a shell')
-    .description('Prints the completion script of a shell; the first line of the script says how to load it.')
+    .description('Prints the completion script of a shell; the first line of the script explains how to load it.')
     .argument('<shell>', Object.keys(shells).join(', '))
     .action((shell: string) =>
       perform(({ screen, json, emit }) => {
