@@ -4,7 +4,6 @@ import { named } from '#platform/api';
 
 import type { OpenAiErrorBody } from '../errors/openai-error.js';
 import type { Completion } from './answer/completion.js';
-import type { ExecutedCall } from './execute/execution-result.js';
 
 const error: z.ZodType<{ readonly error: OpenAiErrorBody }> = z.object({
   error: z.object({
@@ -75,6 +74,12 @@ const model = named(
     description: z.string(),
   }),
 );
+
+/** The response for a completed call. */
+export interface ExecutedCall {
+  readonly tool_call_id: string;
+  readonly result: unknown;
+}
 
 const executed: z.ZodType<ExecutedCall> = z.object({
   tool_call_id: z.string(),

@@ -9,10 +9,11 @@ import { OpenStreams } from '#platform/api';
 import { acquireStreamSlot } from '../acquire-stream-slot.js';
 import { noRetryAfterOnce } from '../no-retry-after-once.js';
 import { invalidKey } from '../openai-principal.guard.js';
+import type { ExecutedCall } from '../openai-schemas.js';
 import { parseCompletionHeaders } from '../request/completion-headers.js';
 import { bodyOf } from '../request/invalid-body.js';
 import { parseExecuteRequest } from './execute-request.js';
-import { type ExecutedCall, ExecutionResult } from './execution-result.js';
+import { ExecutionResult } from './execution-result.js';
 import type { AwaitedCall } from './response-deadlines.js';
 import { ToolExecution } from './tool-execution.js';
 

@@ -7,10 +7,9 @@ import { CurrentPrincipal, RequireAbility } from '#auth/api';
 import { ApiIdempotencyKey, ApiJsonBody, ApiOnDisconnect, ApiOpenAiRefusals, ApiReply } from '#platform/api';
 
 import { OpenAiPrincipalGuard } from '../openai-principal.guard.js';
-import { openAiReplies } from '../openai-schemas.js';
+import { type ExecutedCall, openAiReplies } from '../openai-schemas.js';
 import { ExecuteEndpoint } from './execute-endpoint.js';
 import { executeBody } from './execute-request.js';
-import type { ExecutedCall } from './execution-result.js';
 
 /** Executes single tool calls, without a model. */
 @ApiTags('OpenAI')

@@ -8,14 +8,9 @@ import { parseJson } from '#platform';
 import { ToolOutputsRepository } from '#tools';
 
 import type { OpenAiError } from '../../errors/openai-error.js';
+import type { ExecutedCall } from '../openai-schemas.js';
 import { approvalRequired, executionFailed, stillRunning } from './execute.errors.js';
 import { type AwaitedCall, ResponseDeadlines } from './response-deadlines.js';
-
-/** The response for a completed call. */
-export interface ExecutedCall {
-  readonly tool_call_id: string;
-  readonly result: unknown;
-}
 
 /** The client that waits for the result. */
 interface Listening {
