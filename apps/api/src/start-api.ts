@@ -17,11 +17,11 @@ import { corsMiddleware } from './auth/origins.js';
 import { ErrorFilter } from './errors/error.filter.js';
 import { refusalsMiddleware } from './errors/refusals.js';
 import { requestIdMiddleware } from './errors/request-id.js';
-import { graphqlSockets } from './graphql/graphql-socket.extension.js';
+import { graphqlSockets } from './extensions/graphql-socket.extension.js';
+import type { ServerExtension } from './extensions/server-extension.js';
 import { Readiness } from './health/readiness.js';
 import { OpenApiDocument } from './openapi/openapi-document.js';
 import { clientAddressKeys } from './refusals/client-address.js';
-import type { ServerExtension } from './server-extension.js';
 
 /** The extensions that `startApi` attaches to its server, in this order. */
 const serverExtensions: readonly (() => ServerExtension)[] = [graphqlSockets];

@@ -1,7 +1,7 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 
-import type { ServerExtension } from '../server-extension.js';
-import { GraphqlSocketGateway } from './sockets/graphql-socket.gateway.js';
+import { GraphqlSocketGateway } from '../graphql/sockets/graphql-socket.gateway.js';
+import type { ServerExtension } from './server-extension.js';
 
 /** Attaches GraphQL over WebSocket to the server once the schema is complete. */
 export function graphqlSockets(): ServerExtension {
