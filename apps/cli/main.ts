@@ -4,9 +4,9 @@ import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 import { readEnvironmentFile } from '../launcher/src/environment-file.js';
-import { runCli } from './src/cli.js';
 import { readEnvironment } from './src/environment.js';
 import { exitCodes } from './src/exit-code.js';
+import { runCli } from './src/program/cli.js';
 import { assumeSize } from './src/terminal/assume-size.js';
 
 // Only users who can change the code can write to this folder. If it is read-only, no cache is used.

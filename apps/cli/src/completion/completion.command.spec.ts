@@ -2,8 +2,8 @@ import { PassThrough } from 'node:stream';
 
 import { describe, expect, it } from '@jest/globals';
 
-import { createProgram } from '../cli.js';
 import { readEnvironment } from '../environment.js';
+import { createProgram } from '../program/cli.js';
 import { completeWords } from './completion.command.js';
 
 const program = createProgram(
