@@ -1,7 +1,7 @@
 import { processEnvironment } from '#platform';
 
 import { runBackup } from './launcher/src/backup/run-backup.js';
-import { Terminal } from './launcher/src/terminal.js';
+import { Terminal } from './launcher/src/terminal/terminal.js';
 
 const environment = processEnvironment();
 const noColor = (environment['NO_COLOR'] ?? '') !== '';

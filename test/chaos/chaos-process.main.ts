@@ -10,7 +10,7 @@ import { type Platform, PlatformModule } from '#platform';
 import { defineTool, type JsonSchemaToolSpec, type Tool, type ToolContext, type Verification } from '#tools';
 
 import { launch } from '../../apps/launcher/src/launch.js';
-import { Terminal } from '../../apps/launcher/src/terminal.js';
+import { Terminal } from '../../apps/launcher/src/terminal/terminal.js';
 import { ToolProcessLifecycle } from '../../apps/worker/src/tool-process.lifecycle.js';
 import { ToolProcessModule } from '../../apps/worker/src/tool-process.module.js';
 import { WorkerLifecycle } from '../../apps/worker/src/worker.lifecycle.js';

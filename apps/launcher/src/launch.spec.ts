@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 
 import { launch } from './launch.js';
-import { Terminal } from './terminal.js';
+import { Terminal } from './terminal/terminal.js';
 
 interface Printed {
   readonly terminal: Terminal;

@@ -19,7 +19,7 @@ import { parseServeOptions, type ServeOptions, UsageError } from './serve-comman
 import { start, type Started } from './start.js';
 import { StopRequest } from './stop-request.js';
 import { printSummary } from './summary.js';
-import type { Terminal } from './terminal.js';
+import type { Terminal } from './terminal/terminal.js';
 
 /** 128 + the number of the signal, by convention (POSIX shells). */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;

@@ -3,7 +3,7 @@ import { awakeTimeout, processEnvironment, systemClock } from '#platform';
 import { readEnvironmentFile } from './environment-file.js';
 import { launch } from './launch.js';
 import type { RoleStarters } from './running-role.js';
-import { Terminal } from './terminal.js';
+import { Terminal } from './terminal/terminal.js';
 
 /** How long a process may take to exit after it has stopped everything. */
 const LINGER_MS = 1_000;

@@ -5,7 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Config } from '#platform';
 
 import { printSummary, type SummaryFacts } from './summary.js';
-import { Terminal } from './terminal.js';
+import { Terminal } from './terminal/terminal.js';
 
 const idle = { close: () => Promise.resolve(), hurry: () => Promise.resolve() };
 const facts: SummaryFacts = {

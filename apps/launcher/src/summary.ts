@@ -4,7 +4,7 @@ import { type Config, queuesServed } from '#platform';
 
 import type { DemoKey } from './demo-workspace.js';
 import type { RunningRole } from './running-role.js';
-import type { Terminal } from './terminal.js';
+import type { Terminal } from './terminal/terminal.js';
 
 /** The facts that the summary shows. */
 export interface SummaryFacts {

@@ -24,7 +24,7 @@ import {
 import { skipRestoredSlots } from '#schedules';
 import { interruptRestoredCalls } from '#tools';
 
-import type { Terminal } from '../terminal.js';
+import type { Terminal } from '../terminal/terminal.js';
 
 /** The request of `nightshift backup` and `nightshift restore`. */
 const backupRequest = z.strictObject({

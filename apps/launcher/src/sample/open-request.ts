@@ -1,4 +1,4 @@
-import { type Terminal, toPlainText } from '../terminal.js';
+import { type Terminal, toPlainText } from '../terminal/terminal.js';
 
 /** A request that the sample job waits for. */
 export interface OpenRequest {

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 
 import { describe, expect, it } from '@jest/globals';
 
-import { Terminal } from '../terminal.js';
+import { Terminal } from '../terminal/terminal.js';
 import { SampleView } from './run-sample.js';
 import type { SampleEvent } from './sample-event.js';
 

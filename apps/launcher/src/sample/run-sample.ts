@@ -1,4 +1,4 @@
-import { type Terminal, toPlainText } from '../terminal.js';
+import { type Terminal, toPlainText } from '../terminal/terminal.js';
 import { JobClient } from './job-client.js';
 import { printOpenRequests } from './open-request.js';
 import type { SampleEvent } from './sample-event.js';
