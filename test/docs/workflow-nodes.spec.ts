@@ -7,7 +7,7 @@ import { humanInputActions } from '#approvals';
 
 import { baseFields, hitl } from '../../libs/workflows/src/definition/node-fields.js';
 import { isOwnType, nodeTypes, schemas } from '../../libs/workflows/src/definition/node-types.js';
-import { validateWorkflow } from '../../libs/workflows/src/definition/validate.js';
+import { validateWorkflow } from '../../libs/workflows/src/definition/validation/validate.js';
 import { describedFields, type FieldDescription } from '../harness/described-fields.js';
 import { around } from '../harness/workflow-document.js';
 

@@ -15,8 +15,8 @@ import {
   toWantedPage,
 } from '#platform/api';
 
-import type { Validation } from '../definition/validate.js';
 import type { WorkflowIssue } from '../definition/validation/issue.js';
+import type { Validation } from '../definition/validation/validate.js';
 import type { Workflow, WorkflowVersion } from '../definitions/workflow.js';
 import { WorkflowsService } from '../definitions/workflows.service.js';
 import {

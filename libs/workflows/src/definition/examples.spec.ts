@@ -7,7 +7,7 @@ import { toMermaid } from '../diagram/to-mermaid.js';
 import { toSvg } from '../diagram/to-svg.js';
 import { parseDocument } from './document.js';
 import { toGraph, type WorkflowGraph } from './graph.js';
-import { validateWorkflow } from './validate.js';
+import { validateWorkflow } from './validation/validate.js';
 
 const folder = 'examples/workflows';
 const examples = new Map<string, unknown>(

@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import { around, type NodeSketch, workflowDocument } from '../../../../test/harness/workflow-document.js';
 import { reachableFrom } from './loop-bodies.js';
 import { topologicalOrder } from './topological-order.js';
-import { validateWorkflow, type Validation } from './validate.js';
 import { findCycle } from './validation/check-structure.js';
+import { validateWorkflow, type Validation } from './validation/validate.js';
 
 const agents = (count: number): Record<string, NodeSketch> =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, i === 0 ? 'start' : 'agent']));

@@ -6,7 +6,7 @@ import { validateWorkflow as theirVerdict, type WorkflowData } from 'or3-workflo
 
 import { type NodeSketch, workflowDocument } from '../../../../test/harness/workflow-document.js';
 import { parseDocument } from './document.js';
-import { validateWorkflow } from './validate.js';
+import { validateWorkflow } from './validation/validate.js';
 
 /** The library that the format comes from, held against ours. What is different on purpose is taken out on both sides. */
 function theirs(document: unknown): readonly string[] {

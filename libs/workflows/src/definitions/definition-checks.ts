@@ -8,7 +8,7 @@ import { ToolCatalog, type WorkspaceTools } from '#tools';
 import { type ParsedDocument, parseDocument, type WorkflowDocument } from '../definition/document.js';
 import { memberOf } from '../definition/json.js';
 import { LIMITS } from '../definition/limits.js';
-import { type ValidateOptions, validateWorkflow, type Validation } from '../definition/validate.js';
+import { type ValidateOptions, validateWorkflow, type Validation } from '../definition/validation/validate.js';
 import { PluginNodes } from '../plugin-nodes/plugin-nodes.js';
 import { DefinitionsRepository } from './definitions.repository.js';
 import { priceOf } from './run-spending.js';

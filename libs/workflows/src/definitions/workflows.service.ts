@@ -4,7 +4,7 @@ import { abilityOf, type Action, assertCan, type MemberPrincipal, type Principal
 import { newId, type Page, type PageRequest, PrismaService, type PrismaTransaction } from '#platform';
 import { lockWorkspace, recordChange, ToolCatalog } from '#tools';
 
-import type { Validation } from '../definition/validate.js';
+import type { Validation } from '../definition/validation/validate.js';
 import { DefinitionChecks } from './definition-checks.js';
 import { type ReadDefinition, readDefinition, toJson } from './read-definition.js';
 import { slugsFor } from './slugs-for.js';

@@ -1,20 +1,20 @@
-import { parseDocument } from './document.js';
-import { memberOf } from './json.js';
-import { checkAgents } from './validation/check-agents.js';
-import { checkData, fieldFault } from './validation/check-data.js';
-import { checkEdges, type SubflowPorts } from './validation/check-edges.js';
-import { checkEnvelope } from './validation/check-envelope.js';
-import { checkNodes } from './validation/check-nodes.js';
-import { checkPlaceholders } from './validation/check-placeholders.js';
-import { checkPluginNodes, type PluginNodeTypes } from './validation/check-plugin-nodes.js';
-import { checkSizes } from './validation/check-sizes.js';
-import { checkStopPolicy } from './validation/check-stop-policy.js';
-import { checkStructure } from './validation/check-structure.js';
-import { checkSubflows } from './validation/check-subflows.js';
-import { checkTools } from './validation/check-tools.js';
-import { type DraftNode, toDraft } from './validation/draft.js';
-import { IssueList, type WorkflowIssue } from './validation/issue.js';
-import { type SubflowLookup, SubflowShapes } from './validation/subflow-shapes.js';
+import { parseDocument } from '../document.js';
+import { memberOf } from '../json.js';
+import { checkAgents } from './check-agents.js';
+import { checkData, fieldFault } from './check-data.js';
+import { checkEdges, type SubflowPorts } from './check-edges.js';
+import { checkEnvelope } from './check-envelope.js';
+import { checkNodes } from './check-nodes.js';
+import { checkPlaceholders } from './check-placeholders.js';
+import { checkPluginNodes, type PluginNodeTypes } from './check-plugin-nodes.js';
+import { checkSizes } from './check-sizes.js';
+import { checkStopPolicy } from './check-stop-policy.js';
+import { checkStructure } from './check-structure.js';
+import { checkSubflows } from './check-subflows.js';
+import { checkTools } from './check-tools.js';
+import { type DraftNode, toDraft } from './draft.js';
+import { IssueList, type WorkflowIssue } from './issue.js';
+import { type SubflowLookup, SubflowShapes } from './subflow-shapes.js';
 
 export interface ValidateOptions {
   /** If true, a known field with a wrong type is an error; otherwise the field counts as absent. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { around, type SketchedDocument, workflowDocument } from '../../../../test/harness/workflow-document.js';
+import { around, type SketchedDocument, workflowDocument } from '../../../../../test/harness/workflow-document.js';
+import type { WorkflowIssue } from './issue.js';
 import { validateWorkflow } from './validate.js';
-import type { WorkflowIssue } from './validation/issue.js';
 
 const plain = { s: 'start', a: 'agent', o: 'output' } as const;
 const line = ['s > a', 'a > o'];
