@@ -10,7 +10,7 @@ import { interruptOpened, openInterruptRow } from '../../libs/jobs/src/interrupt
 import { InterruptTimers } from '../../libs/jobs/src/resolve/interrupt-timers.js';
 import { type ClaimedJob, LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
 import { JobStarter } from '../../libs/jobs/src/start/job-starter.js';
-import { DeliveryWorker } from '../../libs/triggers/src/outbound/delivery-worker.js';
+import { DeliveryWorker } from '../../libs/triggers/src/outbound/deliveries/delivery-worker.js';
 import { type WebhookEvent, webhookEvents } from '../../libs/triggers/src/outbound/webhook-endpoint.js';
 import { WebhookEndpoints } from '../../libs/triggers/src/outbound/webhook-endpoints.service.js';
 import { claimOne } from '../harness/claim-one.js';

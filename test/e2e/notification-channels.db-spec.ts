@@ -5,9 +5,9 @@ import { armCrashPoint, Config, ManualClock, newId } from '#platform';
 
 import { type MemberPrincipal, type Role, userPrincipal } from '../../libs/auth/src/principal.js';
 import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
-import { Deliveries } from '../../libs/triggers/src/outbound/deliveries.service.js';
-import { DeliverySender } from '../../libs/triggers/src/outbound/delivery-sender.js';
-import { DeliveryWorker } from '../../libs/triggers/src/outbound/delivery-worker.js';
+import { Deliveries } from '../../libs/triggers/src/outbound/deliveries/deliveries.service.js';
+import { DeliverySender } from '../../libs/triggers/src/outbound/deliveries/delivery-sender.js';
+import { DeliveryWorker } from '../../libs/triggers/src/outbound/deliveries/delivery-worker.js';
 import {
   type GivenChannel,
   NotificationChannels,

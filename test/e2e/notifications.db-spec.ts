@@ -6,7 +6,7 @@ import { NotificationActivity } from '#jobs/api';
 import { createLogger, ManualClock, newId } from '#platform';
 
 import { type MemberPrincipal, type Role, userPrincipal } from '../../libs/auth/src/principal.js';
-import { DeliverySender } from '../../libs/triggers/src/outbound/delivery-sender.js';
+import { DeliverySender } from '../../libs/triggers/src/outbound/deliveries/delivery-sender.js';
 import { NotificationChannelsRepository } from '../../libs/triggers/src/outbound/notifications/notification-channels.repository.js';
 import {
   type GivenChannel,

@@ -6,8 +6,8 @@ import { newId } from '#platform';
 import { type MemberPrincipal, type Role, userPrincipal } from '../../libs/auth/src/principal.js';
 import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
 import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
-import { DeliverySender } from '../../libs/triggers/src/outbound/delivery-sender.js';
-import { DeliveryWorker } from '../../libs/triggers/src/outbound/delivery-worker.js';
+import { DeliverySender } from '../../libs/triggers/src/outbound/deliveries/delivery-sender.js';
+import { DeliveryWorker } from '../../libs/triggers/src/outbound/deliveries/delivery-worker.js';
 import {
   type GivenChannel,
   NotificationChannels,

@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import { abilityOf, assertCan, type MemberPrincipal } from '#auth';
 import { AppError, idFrom, PrismaService, type PrismaTransaction, Queues, toSlug, toStorable } from '#platform';
 
-import { Deliveries } from '../outbound/deliveries.service.js';
+import { Deliveries } from '../outbound/deliveries/deliveries.service.js';
 import type { TriggerTarget } from '../outbound/delivery.js';
 import { ChangesRepository, type PushedChange, type StoredChange } from './changes.repository.js';
 import { threadOf } from './map-input.js';

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { LOGGER, type Logger, ParallelHandlers, Queues, QueueWorker, runParts, Slots, sweepEach } from '#platform';
 
-import { DeliveryWorker } from '../outbound/delivery-worker.js';
+import { DeliveryWorker } from '../outbound/deliveries/delivery-worker.js';
 import { SyntrixChat } from '../syntrix/syntrix-chat.js';
 import { Changes } from './changes.service.js';
 import { OwnRowHints } from './own-row-hints.js';

@@ -4,10 +4,10 @@ import { IntegrationsModule } from '#integrations';
 import { JobsModule, Retention } from '#jobs';
 
 import { DeliveriesRepository } from './deliveries.repository.js';
-import { Deliveries } from './deliveries.service.js';
+import { Deliveries } from './deliveries/deliveries.service.js';
+import { DeliverySender } from './deliveries/delivery-sender.js';
+import { DeliveryWorker } from './deliveries/delivery-worker.js';
 import { DeliveryRate } from './delivery-rate.js';
-import { DeliverySender } from './delivery-sender.js';
-import { DeliveryWorker } from './delivery-worker.js';
 import { EndpointHealthRepository } from './endpoint-health.repository.js';
 import { ChannelDeliveriesRepository } from './notifications/channel-deliveries.repository.js';
 import { ChannelSender } from './notifications/channel-sender.js';

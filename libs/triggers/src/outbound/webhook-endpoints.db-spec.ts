@@ -8,9 +8,9 @@ import { eventually } from '../../../../test/harness/eventually.js';
 import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
 import { openTestWebhooks, type TestWebhooks } from '../../../../test/harness/webhooks.js';
 import { isSignedBy } from '../signature.js';
-import { Deliveries } from './deliveries.service.js';
-import { DeliverySender } from './delivery-sender.js';
-import { DeliveryWorker } from './delivery-worker.js';
+import { Deliveries } from './deliveries/deliveries.service.js';
+import { DeliverySender } from './deliveries/delivery-sender.js';
+import { DeliveryWorker } from './deliveries/delivery-worker.js';
 import type { WebhookEndpoint, WebhookEvent } from './webhook-endpoint.js';
 import { WebhookEndpoints } from './webhook-endpoints.service.js';
 

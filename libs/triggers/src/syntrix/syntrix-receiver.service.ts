@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { AppError, Config, LOGGER, type Logger, RateCountersRepository, Secret, systemClock } from '#platform';
 
-import type { LocalTarget } from '../outbound/delivery-sender.js';
+import type { LocalTarget } from '../outbound/deliveries/delivery-sender.js';
 import { signatureProblem, signatureStyleOf, type SignedRequest } from '../signature.js';
 import type { SyntrixDocument } from './syntrix-client.js';
 import { SyntrixClients } from './syntrix-clients.service.js';

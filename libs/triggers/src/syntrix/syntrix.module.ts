@@ -6,7 +6,7 @@ import { IntegrationsModule } from '#integrations';
 import { JobsModule, Retention } from '#jobs';
 import { ToolsModule } from '#tools';
 
-import { DeliverySender } from '../outbound/delivery-sender.js';
+import { DeliverySender } from '../outbound/deliveries/delivery-sender.js';
 import { OutboundModule } from '../outbound/outbound.module.js';
 import { SyntrixChat } from './syntrix-chat.js';
 import { SyntrixClients } from './syntrix-clients.service.js';

@@ -14,15 +14,15 @@ import {
   toStorableText,
 } from '#platform';
 
-import { signatureHeaders } from '../signature.js';
-import { type DeliveryRef, type DueDelivery } from './deliveries.repository.js';
+import { signatureHeaders } from '../../signature.js';
+import { type DeliveryRef, type DueDelivery } from '../deliveries.repository.js';
+import { judgeResponse, nextDelayMs, type Outgoing, type Tried, unsent, type Verdict } from '../delivery.js';
+import { DeliveryRate } from '../delivery-rate.js';
+import { openSecrets } from '../endpoint-secrets.js';
+import { channelPolicy, ChannelSender } from '../notifications/channel-sender.js';
+import { PreIssuedTokens } from '../pre-issued-tokens.js';
+import { isBlocked, WebhookClient } from '../webhook-client.js';
 import { Deliveries } from './deliveries.service.js';
-import { judgeResponse, nextDelayMs, type Outgoing, type Tried, unsent, type Verdict } from './delivery.js';
-import { DeliveryRate } from './delivery-rate.js';
-import { openSecrets } from './endpoint-secrets.js';
-import { channelPolicy, ChannelSender } from './notifications/channel-sender.js';
-import { PreIssuedTokens } from './pre-issued-tokens.js';
-import { isBlocked, WebhookClient } from './webhook-client.js';
 
 const endpointTimeoutMs = 15_000;
 const excerptBytes = 1_024;

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 
 import { Config, ParallelHandlers, Queues, QueueWorker, Slots } from '#platform';
 
+import { NotificationDispatcher } from '../notifications/notification-dispatcher.js';
 import { Deliveries } from './deliveries.service.js';
 import { DeliverySender } from './delivery-sender.js';
-import { NotificationDispatcher } from './notifications/notification-dispatcher.js';
 
 /** Maximum parallel sends to one endpoint, in the whole installation. */
 const sendsPerEndpoint = 4;

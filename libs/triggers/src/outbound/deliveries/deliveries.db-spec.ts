@@ -2,17 +2,17 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import { armCrashPoint, Config, ManualClock, newId } from '#platform';
 
-import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
-import { seedWorkspace } from '../../../../test/harness/engine.js';
-import { eventually } from '../../../../test/harness/eventually.js';
-import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
-import { openTestWebhooks, type TestWebhooks } from '../../../../test/harness/webhooks.js';
-import { DeliveriesRepository } from './deliveries.repository.js';
+import { createTestDatabase, type TestDatabase } from '../../../../../test/harness/database.js';
+import { seedWorkspace } from '../../../../../test/harness/engine.js';
+import { eventually } from '../../../../../test/harness/eventually.js';
+import { openTestIdentities, type TestIdentities } from '../../../../../test/harness/identities.js';
+import { openTestWebhooks, type TestWebhooks } from '../../../../../test/harness/webhooks.js';
+import { DeliveriesRepository } from '../deliveries.repository.js';
+import type { NewTriggerDelivery } from '../delivery.js';
+import { DeliveryRate } from '../delivery-rate.js';
+import { WebhookEndpoints } from '../webhook-endpoints.service.js';
 import { Deliveries } from './deliveries.service.js';
-import type { NewTriggerDelivery } from './delivery.js';
-import { DeliveryRate } from './delivery-rate.js';
 import { DeliveryWorker } from './delivery-worker.js';
-import { WebhookEndpoints } from './webhook-endpoints.service.js';
 
 let database: TestDatabase;
 let identities: TestIdentities;

@@ -3,10 +3,10 @@ import { Injectable } from '@nestjs/common';
 import { NotificationsRepository } from '#jobs';
 import { type Clock, type PrismaTransaction, Queues, systemClock } from '#platform';
 
-import { DeliveriesRepository, type DeliveryRef, type DueDelivery, type Settlement } from './deliveries.repository.js';
-import type { Attempt, NewTriggerDelivery, Verdict } from './delivery.js';
-import { EndpointHealthRepository } from './endpoint-health.repository.js';
-import { NotificationChannelsRepository } from './notifications/notification-channels.repository.js';
+import { DeliveriesRepository, type DeliveryRef, type DueDelivery, type Settlement } from '../deliveries.repository.js';
+import type { Attempt, NewTriggerDelivery, Verdict } from '../delivery.js';
+import { EndpointHealthRepository } from '../endpoint-health.repository.js';
+import { NotificationChannelsRepository } from '../notifications/notification-channels.repository.js';
 
 /** The result of an attempt. */
 export interface SentDelivery {
