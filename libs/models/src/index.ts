@@ -19,8 +19,8 @@ export type {
   ToolDefinition,
   ToolMessage,
   UserMessage,
-} from './model.js';
-export { isProviderDown, missingModelKey, ModelError, type ModelErrorCode } from './models.errors.js';
+} from './model/model.js';
+export { isProviderDown, missingModelKey, ModelError, type ModelErrorCode } from './model/models.errors.js';
 export { createModelAgent, createOpenAiModel, type OpenAiModelOptions } from './openai-model.js';
 export { jobKeyPlace, jobKeys, ModelCatalog } from './model-catalog.js';
 export { providerKeys } from './providers/provider-key-place.js';

@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici';
 
 import { AppError, type Clock, type Secret, type Timer } from '#platform';
 
-import type { ModelLimits, ModelPart } from './model.js';
+import type { ModelLimits, ModelPart } from './model/model.js';
 import {
   modelAnswerTooLarge,
   ModelError,
@@ -12,7 +12,7 @@ import {
   modelTimedOut,
   modelUnreachable,
   modelUrlRefused,
-} from './models.errors.js';
+} from './model/models.errors.js';
 import { providerFailed, readFailure, readFailureBody } from './provider-failure.js';
 import { ErrorInResponse, ResponseReader } from './response-reader.js';
 import { parseRetryAfter } from './retry-delay.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { Redactor, Secret } from '#platform';
 
-import type { Model, ModelPart } from './model.js';
+import type { Model, ModelPart } from './model/model.js';
 import { withoutSecrets } from './model-catalog.js';
 
 const SECRET = 'correct-horse-"battery"';

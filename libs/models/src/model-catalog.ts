@@ -13,9 +13,9 @@ import {
 } from '#platform';
 
 import { ProviderBreakers } from './breakers/provider-breakers.js';
-import type { Model, ModelPart, RequestedCall } from './model.js';
-import { arePrivateUrlsAllowed } from './model-url.js';
-import { missingModelKey } from './models.errors.js';
+import type { Model, ModelPart, RequestedCall } from './model/model.js';
+import { arePrivateUrlsAllowed } from './model/model-url.js';
+import { missingModelKey } from './model/models.errors.js';
 import { createModelAgent, createOpenAiModel } from './openai-model.js';
 import { type Endpoint, instanceEndpoint, ownKeyEndpoint } from './providers/instance-endpoint.js';
 import type { StoredEndpoint } from './providers/model-providers.repository.js';

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 
 import { Agent, type Dispatcher } from 'undici';
 
-import type { Model, ModelLimits, ModelOptions, ModelPart, ModelRequest, ModelTarget } from './model.js';
+import type { Model, ModelLimits, ModelOptions, ModelPart, ModelRequest, ModelTarget } from './model/model.js';
+import { toChatCompletionsUrl } from './model/model-url.js';
+import { ModelError, modelKeyMalformed, modelUnreachable } from './model/models.errors.js';
+import { isSendableKey } from './model/sendable-key.js';
 import { ModelCall } from './model-call.js';
-import { toChatCompletionsUrl } from './model-url.js';
-import { ModelError, modelKeyMalformed, modelUnreachable } from './models.errors.js';
-import { isSendableKey } from './sendable-key.js';
 
 const DEFAULT_LIMITS: ModelLimits = {
   maxLineBytes: 8_388_608,

@@ -1,6 +1,6 @@
 import { defined, parseJson, Redactor, type Secret, toStorableText } from '#platform';
 
-import { ModelError, type ModelErrorCode } from './models.errors.js';
+import { ModelError, type ModelErrorCode } from './model/models.errors.js';
 
 /** Maximum characters of the provider's text in an error. */
 const MAX_PROVIDER_TEXT = 200;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import type { ModelPart } from './model.js';
+import type { ModelPart } from './model/model.js';
 import { ErrorInResponse, IncompleteResponse, ResponseReader } from './response-reader.js';
 
 const newReader = () =>

@@ -1,6 +1,6 @@
 import { parseJson } from '#platform';
 
-import type { FinishReason, ModelPart, ModelUsage } from './model.js';
+import type { FinishReason, ModelPart, ModelUsage } from './model/model.js';
 import type { SseSink } from './sse-decoder.js';
 import { TextCollector } from './text-collector.js';
 import { type TextField, TextTemplate } from './text-template.js';

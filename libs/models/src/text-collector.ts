@@ -1,6 +1,6 @@
 import { toStorableText } from '#platform';
 
-import type { ModelPart } from './model.js';
+import type { ModelPart } from './model/model.js';
 
 type Kind = 'text' | 'reasoning';
 

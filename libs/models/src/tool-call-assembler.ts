@@ -1,6 +1,6 @@
 import { toStorable, toStorableText } from '#platform';
 
-import type { RequestedCall } from './model.js';
+import type { RequestedCall } from './model/model.js';
 
 /** A piece of a tool call, as a chunk contains it. The type and value of each member are unreliable. */
 export interface CallFragment {

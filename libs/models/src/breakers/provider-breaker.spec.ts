@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
-import { ModelError } from '../models.errors.js';
+import { ModelError } from '../model/models.errors.js';
 import { ProviderBreaker } from './provider-breaker.js';
 
 const options = { failures: 3, pauseMs: 1_000, maxPauseMs: 60_000 };

@@ -9,7 +9,7 @@ import {
   type IHalfOpenAfterBackoffContext,
 } from 'cockatiel';
 
-import { isProviderDown, ModelError, requestsPaused } from '../models.errors.js';
+import { isProviderDown, ModelError, requestsPaused } from '../model/models.errors.js';
 
 /** When requests to a provider are paused, and for how long. Times in ms. */
 export interface BreakerOptions {

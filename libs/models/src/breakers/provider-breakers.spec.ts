@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
-import type { Model } from '../model.js';
-import { ModelError } from '../models.errors.js';
+import type { Model } from '../model/model.js';
+import { ModelError } from '../model/models.errors.js';
 import { ProviderBreakers } from './provider-breakers.js';
 
 const failure = { code: 'model_unavailable', message: 'Down.', retryable: true, afterFirstByte: false } as const;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import type { Model, ModelTarget } from '../model.js';
+import type { Model, ModelTarget } from '../model/model.js';
 import { type BreakerOptions, ProviderBreaker } from './provider-breaker.js';
 
 /** Tenants choose endpoints, keys and models, so the number of breakers is bounded. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { systemClock } from '#platform';
 
-import type { ChatMessage, ModelPart, ModelRequest, ToolDefinition } from '../model.js';
+import type { ChatMessage, ModelPart, ModelRequest, ToolDefinition } from '../model/model.js';
 import { createModelAgent, createOpenAiModel } from '../openai-model.js';
 import { type DemoModel, startDemoModel } from './demo-model.js';
 

@@ -1,7 +1,7 @@
 import { Secret, type Settings } from '#platform';
 
 import { DEMO_MODEL_NAME } from '../demo/demo-rules.js';
-import type { ModelTarget } from '../model.js';
+import type { ModelTarget } from '../model/model.js';
 
 /** A provider's endpoint, and the model to use when a request names none. */
 export interface Endpoint extends ModelTarget {

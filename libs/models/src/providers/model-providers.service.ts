@@ -15,7 +15,7 @@ import {
   SecretBox,
 } from '#platform';
 
-import { assertBaseUrlAllowed, parseBaseUrl } from '../model-url.js';
+import { assertBaseUrlAllowed, parseBaseUrl } from '../model/model-url.js';
 import {
   apiKeyInvalid,
   apiKeyNeeded,
@@ -23,8 +23,8 @@ import {
   providerNameTaken,
   providerNotFound,
   tooManyProviders,
-} from '../models.errors.js';
-import { isSendableKey } from '../sendable-key.js';
+} from '../model/models.errors.js';
+import { isSendableKey } from '../model/sendable-key.js';
 import {
   type ModelProvider,
   type ModelProviderChanges,
