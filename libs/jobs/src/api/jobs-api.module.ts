@@ -5,6 +5,8 @@ import { ViewersModule } from '#auth/api';
 import { JobsModule } from '../jobs.module.js';
 import { JobQueue } from '../queue/job-queue.js';
 import { AdmissionController } from './admission.controller.js';
+import { WorkspaceActivity } from './events/workspace-activity.js';
+import { WorkspaceActivityResolver } from './events/workspace-activity.resolver.js';
 import { JobAbort } from './job-abort.js';
 import { JobAccess } from './job-access.js';
 import { JobAdmissions } from './job-admissions.js';
@@ -14,8 +16,6 @@ import { JobMutationsResolver } from './job-mutations.resolver.js';
 import { JobsResolver } from './jobs.resolver.js';
 import { LimitsModule } from './limits/limits.module.js';
 import { SubJobsResolver } from './sub-jobs.resolver.js';
-import { WorkspaceActivity } from './workspace-activity.js';
-import { WorkspaceActivityResolver } from './workspace-activity.resolver.js';
 
 /** Jobs: queries, cancels, admissions and live activity. Requires a global `AuthModule`. */
 @Module({

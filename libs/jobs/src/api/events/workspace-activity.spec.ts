@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { HintBus } from '../../../../test/harness/identities.js';
+import { HintBus } from '../../../../../test/harness/identities.js';
 import { WorkspaceActivity } from './workspace-activity.js';
 
 const here = 'workspace-1';

@@ -3,8 +3,8 @@ import { Context, Resolver, Subscription } from '@nestjs/graphql';
 import { type GraphqlContext, RequireAbility, Viewers } from '#auth/api';
 import { PlainData } from '#platform/api';
 
-import { JobsRepository } from '../jobs.repository.js';
-import { JobActivity } from './events/job-event.model.js';
+import { JobsRepository } from '../../jobs.repository.js';
+import { JobActivity } from './job-event.model.js';
 import { WorkspaceActivity } from './workspace-activity.js';
 
 /** A live view of all jobs of a workspace. */
