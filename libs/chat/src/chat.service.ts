@@ -24,9 +24,9 @@ import {
   tooManyMessages,
   unknownTool,
 } from './chat.errors.js';
-import { chatFormat, type ChatInput, toChatInput, userMessagesSinceAnswer } from './chat-input.js';
 import type { ExternalReference } from './external/external-chats.js';
-import type { StartChat } from './start-chat.js';
+import { chatFormat, type ChatInput, toChatInput, userMessagesSinceAnswer } from './input/chat-input.js';
+import type { StartChat } from './input/start-chat.js';
 
 const longestTitle = 80;
 

@@ -29,7 +29,7 @@ export type {
   ChosenAgent,
   ListedAgent,
   ToolEventFormat,
-} from './agent.js';
+} from './input/agent.js';
 export type { AgentChanges, NewAgent } from './agents/agent-input.js';
 export { type AgentChange, AgentsService } from './agents/agents.service.js';
 export type {
@@ -52,7 +52,7 @@ export { AttachedFiles } from './attachments/attached-files.service.js';
 export { partsOf, toFilePart } from './attachments/file-parts.js';
 export { ChatModule } from './chat.module.js';
 export { ChatService } from './chat.service.js';
-export type { StartChat } from './start-chat.js';
+export type { StartChat } from './input/start-chat.js';
 export type { ProviderDownOptions } from './outages/provider-outages.service.js';
 export { ConversationFailed } from './nodes/conversation-failed.js';
 export {
@@ -64,7 +64,7 @@ export {
   type ExternalReference,
 } from './external/external-chats.js';
 export { DirectCalls, type StartDirectCall } from './direct/direct-calls.service.js';
-export type { DirectCall } from './direct-call.js';
+export type { DirectCall } from './input/direct-call.js';
 export type { JobConversations } from './nodes/job-conversations.js';
 export { CallProgress } from './calls/call-progress.js';
 export { unlessCancelled } from './calls/job-calls.js';

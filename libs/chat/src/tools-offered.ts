@@ -1,7 +1,7 @@
 import { defined } from '#platform';
 import { type OfferedTool, resolveOffered, type WorkspaceTools } from '#tools';
 
-import type { ChatInput } from './chat-input.js';
+import type { ChatInput } from './input/chat-input.js';
 
 /** The tools that a request offers to the model, with the tools of its agent applied. */
 export function toolsOffered(input: ChatInput, tools: WorkspaceTools): readonly OfferedTool[] {

@@ -4,12 +4,12 @@ import { type ClaimedJob, type JobRun, roundRow, type RunWrite } from '#jobs';
 import { isProviderDown, type Model, ModelCatalog, type ModelUsage } from '#models';
 import { Config, crashpoint, systemClock } from '#platform';
 
-import type { AgentCandidates, AgentPreset, ChosenAgent } from '../agent.js';
 import { AttachedFiles } from '../attachments/attached-files.service.js';
-import { type ChatInput, toChatInput } from '../chat-input.js';
 import { ConversationHooks } from '../hooks/conversation-hooks.js';
+import type { AgentCandidates, AgentPreset, ChosenAgent } from '../input/agent.js';
+import { type ChatInput, toChatInput } from '../input/chat-input.js';
+import { maxRestartsPerRound, withRoundLimit } from '../input/round-limit.js';
 import type { LoopLimits } from '../loop/loop-step.js';
-import { maxRestartsPerRound, withRoundLimit } from '../round-limit.js';
 import { toChosen } from './agent-choice.js';
 import { agentGone } from './agents.errors.js';
 import { AgentsRepository } from './agents.repository.js';

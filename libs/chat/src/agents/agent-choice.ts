@@ -3,8 +3,8 @@ import { Injectable } from '@nestjs/common';
 import type { Principal } from '#auth';
 import { ToolCatalog } from '#tools';
 
-import type { Agent, AgentPin, AgentPreset, AgentSelection, ChosenAgent } from '../agent.js';
-import type { ChatInput } from '../chat-input.js';
+import type { Agent, AgentPin, AgentPreset, AgentSelection, ChosenAgent } from '../input/agent.js';
+import type { ChatInput } from '../input/chat-input.js';
 import { noAgents } from './agents.errors.js';
 import { AgentsRepository } from './agents.repository.js';
 import { AgentsService } from './agents.service.js';

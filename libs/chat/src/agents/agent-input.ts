@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parseApprovalPolicy } from '#approvals';
 import { defined, readInput, toStorableText } from '#platform';
 
-import { type AgentSettings, toolEventFormats } from '../agent.js';
+import { type AgentSettings, toolEventFormats } from '../input/agent.js';
 import { agentInvalid } from './agents.errors.js';
 
 /** The input of a new agent. Absent settings are empty, or those of the workspace. */

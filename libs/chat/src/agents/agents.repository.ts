@@ -14,7 +14,15 @@ import {
 } from '#platform';
 import { canonicalJson } from '#tools';
 
-import type { Agent, AgentPin, AgentPreset, AgentSettings, AgentVersion, ChosenAgent, ListedAgent } from '../agent.js';
+import type {
+  Agent,
+  AgentPin,
+  AgentPreset,
+  AgentSettings,
+  AgentVersion,
+  ChosenAgent,
+  ListedAgent,
+} from '../input/agent.js';
 import { ROUTING_ROUND } from './route-to-agent.js';
 
 /** The fields of an agent that are not part of its versions. */

@@ -16,7 +16,7 @@ import {
 } from '#platform';
 import { lockWorkspace, recordChange, ToolCatalog } from '#tools';
 
-import type { Agent, AgentPin, AgentPreset, AgentSettings, AgentVersion, ListedAgent } from '../agent.js';
+import type { Agent, AgentPin, AgentPreset, AgentSettings, AgentVersion, ListedAgent } from '../input/agent.js';
 import { type AgentChanges, type NewAgent, type ReadAgent, readAgentInput } from './agent-input.js';
 import {
   agentChanged,

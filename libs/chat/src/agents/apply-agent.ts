@@ -1,8 +1,8 @@
 import type { ChatMessage, ModelParameters } from '#models';
 import { matchesGlob } from '#tools';
 
-import type { AgentPreset, AgentSettings } from '../agent.js';
-import type { ChatInput } from '../chat-input.js';
+import type { AgentPreset, AgentSettings } from '../input/agent.js';
+import type { ChatInput } from '../input/chat-input.js';
 import type { LoopLimits } from '../loop/loop-step.js';
 
 /** The names that a list of names and globs matches. */

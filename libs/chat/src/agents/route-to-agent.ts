@@ -1,7 +1,7 @@
 import type { ChatMessage, Model } from '#models';
 import { AppError } from '#platform';
 
-import type { AgentPreset } from '../agent.js';
+import type { AgentPreset } from '../input/agent.js';
 import type { LoopLimits, LoopOutcome, LoopStep } from '../loop/loop-step.js';
 import { toolLoop } from '../loop/tool-loop.js';
 import { chooseRoute } from '../routing/choose-route.js';

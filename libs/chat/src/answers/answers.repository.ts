@@ -4,7 +4,7 @@ import type { Principal } from '#auth';
 import { isTerminal } from '#jobs';
 import { Prisma, PrismaService, type PrismaTransaction } from '#platform';
 
-import type { ToolEventFormat } from '../agent.js';
+import type { ToolEventFormat } from '../input/agent.js';
 import type { Answer, AnsweredSessionCall, AnswerState, ContinuationDigests, KnownAnswers } from './answer.js';
 
 type Requester = Pick<Principal, 'workspaceId' | 'id'>;

@@ -5,9 +5,9 @@ import { JobsRepository } from '#jobs';
 import type { ChatMessage } from '#models';
 import { isOpen } from '#tools';
 
-import { toChatInput } from '../chat-input.js';
 import { ConversationRepository } from '../history/conversation.repository.js';
 import { roundMessages } from '../history/round-messages.js';
+import { toChatInput } from '../input/chat-input.js';
 import type { LoopRound } from '../loop/loop-step.js';
 import { toLoopRounds } from '../loop/to-loop-rounds.js';
 import type { Answer } from './answer.js';

@@ -6,7 +6,7 @@ import { Config, toStorable } from '#platform';
 import { canonicalJson } from '#tools';
 
 import { takeInlineFiles } from '../attachments/file-parts.js';
-import { userMessagesSinceAnswer } from '../chat-input.js';
+import { userMessagesSinceAnswer } from '../input/chat-input.js';
 import { toContent } from '../threads/turn-message.part.js';
 import { AnswersRepository } from './answers.repository.js';
 

@@ -7,11 +7,11 @@ import { JobStarter, type StartedJob, type StartRequest } from '#jobs';
 import { Config, newId, toStorable } from '#platform';
 import { ToolCatalog } from '#tools';
 
-import type { AgentPreset } from '../agent.js';
 import { toChosen } from '../agents/agent-choice.js';
 import { alreadyExecuted, toolsSwitchedOff, unknownTool } from '../chat.errors.js';
-import { chatFormat, type ChatInput } from '../chat-input.js';
-import type { DirectCall } from '../direct-call.js';
+import type { AgentPreset } from '../input/agent.js';
+import { chatFormat, type ChatInput } from '../input/chat-input.js';
+import type { DirectCall } from '../input/direct-call.js';
 import { executedCallRow, isExecutedBefore } from './executed-call.part.js';
 import { type PendingCall, PendingCallsRepository } from './pending-calls.repository.js';
 

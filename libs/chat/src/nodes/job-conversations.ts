@@ -6,7 +6,7 @@ import type { ConversationNode, NodeCallingRun } from '../calls/calling-run.js';
 import { JobCalls } from '../calls/job-calls.js';
 import { type CallOptions, routeContext } from '../calls/route-context.js';
 import type { ChatCalls } from '../chat.handler.js';
-import type { DirectCall } from '../direct-call.js';
+import type { DirectCall } from '../input/direct-call.js';
 import type { LoopOutcome, OpenRound } from '../loop/loop-step.js';
 import { toLoopRounds } from '../loop/to-loop-rounds.js';
 import { type LastRound, LoopSession } from '../loop-session.js';

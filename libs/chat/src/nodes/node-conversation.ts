@@ -1,7 +1,7 @@
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
 
-import type { AgentSettings } from '../agent.js';
 import type { CallOptions } from '../calls/route-context.js';
+import type { AgentSettings } from '../input/agent.js';
 import type { ProviderDownOptions } from '../outages/provider-outages.service.js';
 
 /** The settings of an agent for conversations that name it, in addition to those that their nodes have copied. */

@@ -10,11 +10,11 @@ import { AttachedFiles } from '../attachments/attached-files.service.js';
 import type { CallingRun } from '../calls/calling-run.js';
 import { outputReaderOf } from '../calls/output-reader-of.js';
 import { requesterOf } from '../calls/requester-of.js';
-import { type DirectCall, directCall } from '../direct-call.js';
 import { repairConversation } from '../history/repair-conversation.js';
+import { type DirectCall, directCall } from '../input/direct-call.js';
+import { maxRestartsPerRound, withRoundLimit } from '../input/round-limit.js';
 import type { LoopInput, LoopLimits, LoopRound } from '../loop/loop-step.js';
 import { ProviderOutages } from '../outages/provider-outages.service.js';
-import { maxRestartsPerRound, withRoundLimit } from '../round-limit.js';
 import {
   agentOf,
   type ConversationOptions,

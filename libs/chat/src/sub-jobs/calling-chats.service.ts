@@ -6,11 +6,11 @@ import { jobKeyPlace } from '#models';
 import { type Secret, SecretBox } from '#platform';
 import { type Tool, ToolCatalog, type ToolContext } from '#tools';
 
-import type { AgentPreset } from '../agent.js';
 import { AgentsService } from '../agents/agents.service.js';
 import { applyAgent } from '../agents/apply-agent.js';
 import { routeContext } from '../calls/route-context.js';
-import { type ChatInput, toChatInput } from '../chat-input.js';
+import type { AgentPreset } from '../input/agent.js';
+import { type ChatInput, toChatInput } from '../input/chat-input.js';
 import { toolsOffered } from '../tools-offered.js';
 import { type CallingJob, StartedJobsRepository } from './started-jobs.repository.js';
 import { startJob } from './sub-job-names.js';

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { JobKind, JobStatus } from '#jobs';
 import { isId, Prisma, PrismaService } from '#platform';
 
-import type { ChosenAgent } from '../agent.js';
+import type { ChosenAgent } from '../input/agent.js';
 
 /** A job whose call starts another job, with the values that the new job inherits. */
 export interface CallingJob {

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { ShownTextsRepository } from '#jobs';
 import { assertReadable, Prisma, PrismaService, type RoundRow, type Scope } from '#platform';
 
-import type { ChosenAgent } from '../agent.js';
+import type { ChosenAgent } from '../input/agent.js';
 
 /** A committed round: one response of the model. Instants in ms since the epoch. */
 export interface RoundRecord {

@@ -2,7 +2,7 @@ import { type CommitPart, type PartRow, partRow, type Turn, type TurnStarter } f
 import type { ChatMessage } from '#models';
 import { newId } from '#platform';
 
-import { joiningMessages, toChatInput } from '../chat-input.js';
+import { joiningMessages, toChatInput } from '../input/chat-input.js';
 
 type Row = readonly [
   workspaceId: string,

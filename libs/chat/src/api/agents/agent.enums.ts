@@ -1,6 +1,6 @@
 import { defineEnum } from '#platform/api';
 
-import type { ToolEventFormat } from '../../agent.js';
+import type { ToolEventFormat } from '../../input/agent.js';
 
 /** The values are those of the header `X-Tool-Event-Format`. */
 export const ToolEventFormatEnum = defineEnum(

@@ -3,7 +3,7 @@ import { Field, ID, InputType, Int } from '@nestjs/graphql';
 import { ProviderDownActionEnum } from '#jobs/api';
 import { Json } from '#platform/api';
 
-import type { ToolEventFormat } from '../../agent.js';
+import type { ToolEventFormat } from '../../input/agent.js';
 import { ToolEventFormatEnum } from './agent.enums.js';
 
 @InputType({

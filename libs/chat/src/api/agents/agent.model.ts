@@ -3,7 +3,7 @@ import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
 import { ProviderDownActionEnum } from '#jobs/api';
 import { connectionOf, DateTime, Json, payloadOf } from '#platform/api';
 
-import type { ToolEventFormat } from '../../agent.js';
+import type { ToolEventFormat } from '../../input/agent.js';
 import { ToolEventFormatEnum } from './agent.enums.js';
 
 /** The limits of an agent. A null limit leaves that of the installation. */

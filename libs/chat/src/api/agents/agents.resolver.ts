@@ -12,8 +12,8 @@ import {
   toWantedPage,
 } from '#platform/api';
 
-import type { Agent, AgentVersion } from '../../agent.js';
 import { AgentsService } from '../../agents/agents.service.js';
+import type { Agent, AgentVersion } from '../../input/agent.js';
 import { AgentConnection, AgentModel, AgentVersionConnection } from './agent.model.js';
 
 const kind = 'agents';

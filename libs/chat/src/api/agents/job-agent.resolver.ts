@@ -4,7 +4,7 @@ import type { GraphqlContext } from '#auth/api';
 import type { Job } from '#jobs';
 import { JobModel } from '#jobs/api';
 
-import type { ChosenAgent } from '../../agent.js';
+import type { ChosenAgent } from '../../input/agent.js';
 import { RoundLoaders } from '../rounds/round-loaders.js';
 import { JobAgent } from './agent.model.js';
 

@@ -4,7 +4,7 @@ import type DataLoader from 'dataloader';
 import { byOwner, FeatureLoaders, valueOf } from '#auth/api';
 import type { Scope } from '#platform';
 
-import type { ChosenAgent } from '../../agent.js';
+import type { ChosenAgent } from '../../input/agent.js';
 import { type RoundRecord, RoundsRepository } from '../../threads/rounds.repository.js';
 
 /** Data loaders, all by job id. */

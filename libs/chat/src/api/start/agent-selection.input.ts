@@ -2,7 +2,7 @@ import { Field, ID, InputType } from '@nestjs/graphql';
 
 import { AppError } from '#platform';
 
-import type { AgentSelection } from '../../agent.js';
+import type { AgentSelection } from '../../input/agent.js';
 
 @InputType({ description: 'The agent to use: a given one, or the best fit. Set exactly one of the two fields.' })
 export class AgentSelectionInput {

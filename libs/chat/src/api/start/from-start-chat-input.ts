@@ -9,7 +9,7 @@ import { missing } from '#platform/api';
 import { canonicalJson, type ClientToolOptions } from '#tools';
 
 import { toChatMessage } from '../../history/to-chat-message.js';
-import type { StartChat } from '../../start-chat.js';
+import type { StartChat } from '../../input/start-chat.js';
 import { toAgentSelection } from './agent-selection.input.js';
 import { attachTo } from './file-attachment.input.js';
 import type { ChatMessageInput, ClientToolInput, StartChatInput } from './start-chat.input.js';

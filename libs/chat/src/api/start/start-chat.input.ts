@@ -6,7 +6,7 @@ import { DateTime, defineEnum, Json } from '#platform/api';
 import type { OnClientTimeout, ToolEffect } from '#tools';
 import { ToolEffectEnum } from '#tools/api';
 
-import type { StartChat } from '../../start-chat.js';
+import type { StartChat } from '../../input/start-chat.js';
 import { AgentSelectionInput } from './agent-selection.input.js';
 import { FileAttachmentInput } from './file-attachment.input.js';
 

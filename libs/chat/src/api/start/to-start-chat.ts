@@ -9,7 +9,7 @@ import { invalidBody, invalidField, missing } from '#platform/api';
 import { canonicalJson } from '#tools';
 
 import { toChatMessage } from '../../history/to-chat-message.js';
-import type { StartChat } from '../../start-chat.js';
+import type { StartChat } from '../../input/start-chat.js';
 import { attachTo } from './file-attachment.input.js';
 import { controlFields, parameterNames, type StartBody, startBody } from './start-body.js';
 import { toProviderDown } from './to-provider-down.js';

@@ -1,7 +1,7 @@
 import { parseApprovalPolicy } from '#approvals';
 import { AppError } from '#platform';
 
-import type { StartChat } from '../../start-chat.js';
+import type { StartChat } from '../../input/start-chat.js';
 
 /** Reads the approval rules of a request from the member `name` of its input. Throws `bad_request` with the path of the invalid field. */
 export function toToolApproval(value: unknown, name: string): Pick<StartChat, 'toolApproval'> {

@@ -2,9 +2,9 @@ import type { ApprovalPolicy } from '#approvals';
 import type { ChatMessage, ToolChoice } from '#models';
 import { mayStartSubJobs } from '#tools';
 
+import type { ExternalReference } from '../external/external-chats.js';
 import type { AgentCandidates, ChosenAgent } from './agent.js';
 import type { DirectCall } from './direct-call.js';
-import type { ExternalReference } from './external/external-chats.js';
 import type { StartChat } from './start-chat.js';
 
 /** The members that a start and the input of its job have in common. */

@@ -4,10 +4,10 @@ import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#
 import type { Secret } from '#platform';
 import type { ClientSide, ToolRuntime } from '#tools';
 
+import type { ExternalReference } from '../external/external-chats.js';
+import type { ProviderDownOptions } from '../outages/provider-outages.service.js';
 import type { AgentSelection } from './agent.js';
 import type { DirectCall } from './direct-call.js';
-import type { ExternalReference } from './external/external-chats.js';
-import type { ProviderDownOptions } from './outages/provider-outages.service.js';
 
 /** The input of a chat job, the same for all APIs. GraphQL, REST, the OpenAI API and sub-jobs each have one parser that produces it. */
 export interface StartChat {
