@@ -3,7 +3,7 @@ import DataLoader from 'dataloader';
 import { type Bus, type Clock, TimedCache } from '#platform';
 
 import type { IdentityRepository, KeyRecord, UserRecord } from './identity.repository.js';
-import type { VerifiedToken } from './jwt/jwt-verifier.js';
+import type { VerifiedToken } from './jwt-verifier.js';
 import type { MemberPrincipal } from './principal.js';
 
 const TTL_MS = 1_000;

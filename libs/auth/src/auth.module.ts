@@ -1,8 +1,8 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 
 import { ApiKeysService } from './api-keys/api-keys.service.js';
-import type { Auth } from './auth.js';
-import { Authenticator } from './authenticator.service.js';
+import type { Auth } from './authentication/auth.js';
+import { Authenticator } from './authentication/authenticator.service.js';
 import { InvitationsService } from './workspaces/invitations.service.js';
 import { MembersService } from './workspaces/members.service.js';
 import { WorkspacesService } from './workspaces/workspaces.service.js';

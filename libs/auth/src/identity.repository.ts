@@ -1,6 +1,6 @@
 import { newId, Prisma, type PrismaService } from '#platform';
 
-import type { VerifiedToken } from './jwt/jwt-verifier.js';
+import type { VerifiedToken } from './jwt-verifier.js';
 import { isKeyScope, isRole, type KeyScope, type Role } from './principal.js';
 
 /** An API key as it is now, found by its prefix. */

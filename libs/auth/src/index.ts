@@ -2,10 +2,10 @@ export { type AbilitySubject, type Action, type AppAbility, asSubject, type Subj
 export { abilityOf, assertCan, type Question, scopeOf } from './ability.factory.js';
 export type { ApiKey } from './api-keys/api-keys.repository.js';
 export { ApiKeysService, type NewApiKeyInput } from './api-keys/api-keys.service.js';
-export { type Auth, type AuthInit, openAuth } from './auth.js';
+export { type Auth, type AuthInit, openAuth } from './authentication/auth.js';
 export { unauthenticated } from './auth.errors.js';
 export { AuthModule } from './auth.module.js';
-export { Authenticator, type Credentials } from './authenticator.service.js';
+export { Authenticator, type Credentials } from './authentication/authenticator.service.js';
 export {
   FLAG_NAME,
   type FeatureFlag,
@@ -18,7 +18,7 @@ export { FeatureFlags } from './flags/feature-flags.service.js';
 export { OperatorFlags } from './flags/operator-flags.js';
 export type { Identity } from './identity.js';
 export type { MembershipRecord, ReceivedInvitation } from './identity.repository.js';
-export { type FetchKeys, TOKEN_CLAIMS } from './jwt/jwt-verifier.js';
+export { type FetchKeys, TOKEN_CLAIMS } from './jwt-verifier.js';
 export { OperatorDirectory } from './operator/operator-directory.repository.js';
 export type { OperatorService } from './operator/operator.service.js';
 export {

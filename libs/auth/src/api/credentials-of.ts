@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import type { Credentials } from '../authenticator.service.js';
+import type { Credentials } from '../authentication/authenticator.service.js';
 
 /**
  * The header that names the workspace that a token enters. An API key has one workspace; with another one in the header, the caller gets

@@ -6,7 +6,7 @@ import { AppError } from '#platform';
 import { readBody } from '#platform/api';
 
 import { abilityOf } from '../ability.factory.js';
-import { Authenticator } from '../authenticator.service.js';
+import { Authenticator } from '../authentication/authenticator.service.js';
 import type { MemberPrincipal } from '../principal.js';
 import { credentialsOf } from './credentials-of.js';
 import { rememberPrincipal } from './current-principal.js';

@@ -4,7 +4,7 @@ import { BUS, type Bus, systemClock, type Timer } from '#platform';
 
 import { asSubject } from '../abilities.js';
 import { abilityOf } from '../ability.factory.js';
-import { Authenticator } from '../authenticator.service.js';
+import { Authenticator } from '../authentication/authenticator.service.js';
 import type { Principal } from '../principal.js';
 
 /** The viewed resource, and the viewer's principal. */

@@ -5,7 +5,7 @@ import { newId } from '#platform';
 import { auditOf } from '../../../../test/harness/audit.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { emailOf, openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
-import type { Auth } from '../auth.js';
+import type { Auth } from '../authentication/auth.js';
 import { KEY_SCOPES, type MemberPrincipal, type Role } from '../principal.js';
 
 let database: TestDatabase;

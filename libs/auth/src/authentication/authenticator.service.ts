@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto';
 
 import { type Clock, isId, type Logger } from '#platform';
 
-import type { AccessCache } from './access-cache.js';
-import type { ApiKeyAuthenticator } from './api-keys/api-key-authenticator.js';
-import { unauthenticated, workspaceNotFound, workspaceRequired } from './auth.errors.js';
-import { type Identity, tokenIdentity } from './identity.js';
-import type { MembershipRecord, UserRecord } from './identity.repository.js';
-import type { JwtVerifier } from './jwt/jwt-verifier.js';
+import type { AccessCache } from '../access-cache.js';
+import type { ApiKeyAuthenticator } from '../api-keys/api-key-authenticator.js';
+import { unauthenticated, workspaceNotFound, workspaceRequired } from '../auth.errors.js';
+import { type Identity, tokenIdentity } from '../identity.js';
+import type { MembershipRecord, UserRecord } from '../identity.repository.js';
+import type { JwtVerifier } from '../jwt-verifier.js';
 import {
   type KeyPrincipal,
   type MemberPrincipal,
   type Principal,
   type UserPrincipal,
   userPrincipal,
-} from './principal.js';
+} from '../principal.js';
 
 /** The credentials that an endpoint received: the `Authorization` header (or that of `connection_init`) and the requested workspace. */
 export interface Credentials {

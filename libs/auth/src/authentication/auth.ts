@@ -1,23 +1,23 @@
 import { type Bus, type Clock, type Config, type Logger, type PrismaService, systemClock } from '#platform';
 
-import { AccessCache } from './access-cache.js';
-import { ApiKeyAuthenticator } from './api-keys/api-key-authenticator.js';
-import { ApiKeyCodec } from './api-keys/api-key-codec.js';
-import { ApiKeysRepository } from './api-keys/api-keys.repository.js';
-import { ApiKeysService } from './api-keys/api-keys.service.js';
+import { AccessCache } from '../access-cache.js';
+import { ApiKeyAuthenticator } from '../api-keys/api-key-authenticator.js';
+import { ApiKeyCodec } from '../api-keys/api-key-codec.js';
+import { ApiKeysRepository } from '../api-keys/api-keys.repository.js';
+import { ApiKeysService } from '../api-keys/api-keys.service.js';
+import { IdentityRepository } from '../identity.repository.js';
+import { type FetchKeys, JwtVerifier, type TokenRefusal } from '../jwt-verifier.js';
+import { OperatorService } from '../operator/operator.service.js';
+import type { OperatorDirectory } from '../operator/operator-directory.repository.js';
+import { InvitationsRepository } from '../workspaces/invitations.repository.js';
+import { InvitationsService } from '../workspaces/invitations.service.js';
+import { MembersService } from '../workspaces/members.service.js';
+import { MembershipChanges } from '../workspaces/membership-changes.js';
+import { MembershipsRepository } from '../workspaces/memberships.repository.js';
+import { WorkspaceSeeder } from '../workspaces/workspace-seeder.js';
+import { WorkspacesRepository } from '../workspaces/workspaces.repository.js';
+import { WorkspacesService } from '../workspaces/workspaces.service.js';
 import { Authenticator } from './authenticator.service.js';
-import { IdentityRepository } from './identity.repository.js';
-import { type FetchKeys, JwtVerifier, type TokenRefusal } from './jwt/jwt-verifier.js';
-import { OperatorService } from './operator/operator.service.js';
-import type { OperatorDirectory } from './operator/operator-directory.repository.js';
-import { InvitationsRepository } from './workspaces/invitations.repository.js';
-import { InvitationsService } from './workspaces/invitations.service.js';
-import { MembersService } from './workspaces/members.service.js';
-import { MembershipChanges } from './workspaces/membership-changes.js';
-import { MembershipsRepository } from './workspaces/memberships.repository.js';
-import { WorkspaceSeeder } from './workspaces/workspace-seeder.js';
-import { WorkspacesRepository } from './workspaces/workspaces.repository.js';
-import { WorkspacesService } from './workspaces/workspaces.service.js';
 
 /** Dependencies and settings of `openAuth`. `Platform` contains most of them. */
 export interface AuthInit {

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 
 import { newId } from '#platform';
 
-import { createTestDatabase, type TestDatabase } from '../../../test/harness/database.js';
-import { HintBus, openTestIdentities, type TestIdentities } from '../../../test/harness/identities.js';
-import { IdentityRepository } from './identity.repository.js';
-import type { KeyScope, MemberPrincipal, Role } from './principal.js';
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { HintBus, openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
+import { IdentityRepository } from '../identity.repository.js';
+import type { KeyScope, MemberPrincipal, Role } from '../principal.js';
 
 let database: TestDatabase;
 let identities: TestIdentities;

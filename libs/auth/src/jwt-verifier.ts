@@ -10,7 +10,7 @@ import {
 
 import { AppError, type Clock, ConfigError, defined, type Settings } from '#platform';
 
-import { issuerUnavailable } from '../auth.errors.js';
+import { issuerUnavailable } from './auth.errors.js';
 
 /** The settings that determine which tokens are valid. */
 export type JwtSettings = Pick<
