@@ -12,8 +12,8 @@ import { outputReaderOf } from '../calls/output-reader-of.js';
 import { requesterOf } from '../calls/requester-of.js';
 import { repairConversation } from '../history/repair-conversation.js';
 import { type DirectCall, directCall } from '../input/direct-call.js';
-import { maxRestartsPerRound, withRoundLimit } from '../input/round-limit.js';
 import type { LoopInput, LoopLimits, LoopRound } from '../loop/loop-step.js';
+import { maxRestartsPerRound, withRoundLimit } from '../loop/round-limit.js';
 import { ProviderOutages } from '../outages/provider-outages.service.js';
 import {
   agentOf,
