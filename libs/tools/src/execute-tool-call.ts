@@ -1,8 +1,8 @@
 import { type Clock, toStorableText } from '#platform';
 
 import { CANCELLED_TEXT, UNKNOWN_OUTCOME_TEXT } from './model-text.js';
-import { toKeptResult } from './outputs/to-kept-result.js';
 import { projectResult } from './project-result.js';
+import { toKeptResult } from './to-kept-result.js';
 import type { Tool, ToolContext } from './tool.js';
 import type { Settlement, ToolErrorPhase } from './tool-call.js';
 import { ToolArgumentsError, ToolOutcomeUnknown } from './tools.errors.js';

@@ -111,7 +111,7 @@ export {
   settleCallRow,
   startCallRow,
   verifyCallRow,
-} from './tool-calls.part.js';
+} from './ledger/tool-calls.part.js';
 export { toToolCallItem, toWireCall } from './to-tool-call-item.js';
 export { type AskedPerson, toAskedPerson } from './builtin/ask-person.tool.js';
 export { callUpdated } from './remote/call-updated.js';
@@ -127,7 +127,7 @@ export { type CancelCall, type CancelState, ToolQueueCancels } from './remote/to
 export { ToolQueueSweeper } from './remote/tool-queue-sweeper.js';
 export { ToolResults } from './remote/tool-results.js';
 export { ToolWorker } from './remote/tool-worker.js';
-export { type KeptResult, toKeptResult } from './outputs/to-kept-result.js';
+export { type KeptResult, toKeptResult } from './to-kept-result.js';
 export { keepOutputRow, type OutputOf } from './outputs/tool-output.part.js';
 export { ToolOutputsRepository } from './outputs/tool-outputs.repository.js';
 export { validateArguments, executionError, validateValue } from './validate-arguments.js';

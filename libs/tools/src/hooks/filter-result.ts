@@ -3,8 +3,8 @@ import type { HookEvents } from '@nightshift/plugin';
 import { toStorableText } from '#platform';
 
 import type { ToolOutcome } from '../execute-tool-call.js';
-import { toKeptResult } from '../outputs/to-kept-result.js';
 import { projectResult } from '../project-result.js';
+import { toKeptResult } from '../to-kept-result.js';
 import { executionError } from '../validate-arguments.js';
 import type { AppliedHook, Hooks } from './hooks.js';
 

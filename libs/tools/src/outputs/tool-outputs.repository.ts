@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 
 import { Prisma, PrismaService, type PrismaTransaction } from '#platform';
 
+import { MAX_KEPT_BYTES } from '../to-kept-result.js';
 import type { TextPart } from './page-of.js';
-import { MAX_KEPT_BYTES } from './to-kept-result.js';
 
 /** The running job that reads. It sees its own calls and those of its thread. */
 export interface OutputReader {

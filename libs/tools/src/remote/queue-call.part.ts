@@ -1,8 +1,8 @@
 import { type CommitPart, type JobRef, type PartRow, partRow } from '#jobs';
 import { TOOL_QUEUES } from '#platform';
 
+import { idempotencyKey } from '../ledger/tool-calls.part.js';
 import type { ToolSort } from '../tool.js';
-import { idempotencyKey } from '../tool-calls.part.js';
 import { selectRequestsSql } from './request-message.part.js';
 
 /** A call to send to the tool queue. */

@@ -4,7 +4,7 @@ import { JobUpdater, type LockedJob } from '#jobs';
 import { crashpoint, Redactor } from '#platform';
 
 import { type FilteredEnd, ResultHooks } from '../hooks/result-hooks.js';
-import { toKeptResult } from '../outputs/to-kept-result.js';
+import { toKeptResult } from '../to-kept-result.js';
 import type { Settlement } from '../tool-call.js';
 import { executionError } from '../validate-arguments.js';
 import { AwaitingCallsRepository } from './awaiting-calls.repository.js';

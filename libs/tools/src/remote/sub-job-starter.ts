@@ -3,9 +3,9 @@ import { Injectable } from '@nestjs/common';
 import { AppError, crashpoint } from '#platform';
 
 import { ToolCatalog } from '../catalog/tool-catalog.js';
+import { idempotencyKey } from '../ledger/tool-calls.part.js';
 import { notRegistered, toolChanged } from '../model-text.js';
 import type { Settlement, ToolErrorPhase } from '../tool-call.js';
-import { idempotencyKey } from '../tool-calls.part.js';
 import { executionError, validateArguments } from '../validate-arguments.js';
 import type { SubJobCall } from './sub-job-calls.repository.js';
 

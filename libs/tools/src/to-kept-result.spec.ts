@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import { projectResult, RESULT_BYTES } from '../project-result.js';
+import { projectResult, RESULT_BYTES } from './project-result.js';
 import { MAX_KEPT_BYTES, toKeptResult } from './to-kept-result.js';
 
 const NOTE = /\n\[read on with read_tool_output (\{.*\})\]\n\[truncated, (\d+) bytes in total\]$/;

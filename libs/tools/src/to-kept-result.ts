@@ -1,6 +1,6 @@
 import { toStorableText } from '#platform';
 
-import { cutToBytes, RESULT_BYTES } from '../project-result.js';
+import { cutToBytes, RESULT_BYTES } from './project-result.js';
 
 /** A result in its stored form: `durable` is in the ledger; `whole` has its own table if the result is too large for the ledger. */
 export interface KeptResult {

@@ -1,10 +1,10 @@
 import { type CommitPart, type JobRef, type PartRow, partRow, subJobsDue } from '#jobs';
 import { newId, systemClock } from '#platform';
 
-import { argumentContents } from './history/argument-content.js';
-import type { PlannedCall } from './plan-calls.js';
-import type { ToolSort } from './tool.js';
-import type { Approval, CallExecutor, Settlement, ToolCallStatus, ToolFailure } from './tool-call.js';
+import { argumentContents } from '../history/argument-content.js';
+import type { PlannedCall } from '../plan-calls.js';
+import type { ToolSort } from '../tool.js';
+import type { Approval, CallExecutor, Settlement, ToolCallStatus, ToolFailure } from '../tool-call.js';
 
 const openStatuses = `'pending', 'awaiting_approval', 'awaiting_client', 'running'`;
 
