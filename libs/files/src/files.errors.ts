@@ -1,12 +1,4 @@
-import { AppError, defined, limitDetails, raiserSentence } from '#platform';
-
-/** The same error for a file that is absent, forbidden or in another workspace. */
-export const fileNotFound = (field?: string) =>
-  new AppError({
-    code: 'not_found',
-    message: 'File not found or unauthorized. Upload it to this workspace first',
-    ...defined({ field }),
-  });
+import { AppError, limitDetails, raiserSentence } from '#platform';
 
 export const emptyFile = () => new AppError({ code: 'bad_request', message: 'The file is empty' });
 
@@ -38,13 +30,3 @@ export const workspaceFull = (value: number) => {
     details: limitDetails(limit),
   });
 };
-
-/** The store of the content did not respond, or this process has no access to it. */
-export const storeUnavailable = (cause?: unknown) =>
-  new AppError({
-    code: 'unavailable',
-    message: 'The file storage does not respond. Try again',
-    retryable: true,
-    retryAfterSeconds: 5,
-    cause,
-  });

@@ -15,8 +15,9 @@ import {
 } from '#platform';
 
 import { typeProblem } from './file-type.js';
-import { emptyFile, fileNotFound, fileTooLarge, typeMismatch, typeNotAllowed, workspaceFull } from './files.errors.js';
+import { emptyFile, fileTooLarge, typeMismatch, typeNotAllowed, workspaceFull } from './files.errors.js';
 import { FilesRepository, leastBytes, type NamedFile, type PlacedFile, type Removal } from './files.repository.js';
+import { fileNotFound } from './store/file-store.errors.js';
 import type { ByteRange } from './store/file-store.js';
 import { FileStores } from './store/file-stores.js';
 import { PostgresFileStore } from './store/postgres-file-store.repository.js';

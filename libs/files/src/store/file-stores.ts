@@ -2,7 +2,7 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 
 import { Config, GuardedFetch, Redactor, Secret } from '#platform';
 
-import { storeUnavailable } from '../files.errors.js';
+import { storeUnavailable } from './file-store.errors.js';
 import type { FileStore } from './file-store.js';
 import { PostgresFileStore } from './postgres-file-store.repository.js';
 import { S3FileStore } from './s3-file-store.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { firstIdAt, Prisma, PrismaService } from '#platform';
 
-import { fileNotFound } from '../files.errors.js';
+import { fileNotFound } from './file-store.errors.js';
 import type { ByteRange, FileContent, FilePlace, FileStore } from './file-store.js';
 
 /** Rows of this size are read without the rest of the content. */

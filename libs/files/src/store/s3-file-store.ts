@@ -2,7 +2,7 @@ import { AwsV4Signer } from 'aws4fetch';
 
 import { defined, type GuardedFetch, type OutboundResponse, type Secret } from '#platform';
 
-import { fileNotFound, storeUnavailable } from '../files.errors.js';
+import { fileNotFound, storeUnavailable } from './file-store.errors.js';
 import type { ByteRange, FileContent, FilePlace, FileStore } from './file-store.js';
 
 /** A bucket of S3, or of a server that speaks its protocol. */
