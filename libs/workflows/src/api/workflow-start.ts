@@ -16,8 +16,8 @@ import { toStartWorkflow } from './to-start-workflow.js';
 export class WorkflowStart {
   constructor(
     private readonly starts: StartWorkflowService,
-    readonly jobs: JobsRepository,
-    readonly limiter: WorkflowStartLimiter,
+    private readonly jobs: JobsRepository,
+    private readonly limiter: WorkflowStartLimiter,
   ) {}
 
   /**
@@ -29,6 +29,7 @@ export class WorkflowStart {
   ): Promise<{ readonly job: StartedJob; readonly allowance: Allowance }> {
     const request = toStartWorkflow({ ...call, mayCreateThread: mayCreateThread(principal) });
     const key = request.idempotency?.key ?? null;
-    return chargedStart(this, { principal, key }, () => this.starts.start(principal, request));
+    const { limiter, jobs } = this;
+    return chargedStart({ limiter, jobs }, { principal, key }, () => this.starts.start(principal, request));
   }
 }

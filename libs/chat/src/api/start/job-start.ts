@@ -23,8 +23,8 @@ export interface StartCall {
 export class JobStart {
   constructor(
     private readonly chat: ChatService,
-    readonly jobs: JobsRepository,
-    readonly limiter: StartLimiter,
+    private readonly jobs: JobsRepository,
+    private readonly limiter: StartLimiter,
   ) {}
 
   /** Throws `bad_request`, `rate_limited` and the errors of `ChatService.start`. A repeated key is not charged. */
@@ -34,6 +34,7 @@ export class JobStart {
   ): Promise<{ readonly job: StartedJob; readonly allowance: Allowance }> {
     const request = toStartChat({ ...call, mayCreateThread: mayCreateThread(principal) });
     const key = request.idempotency?.key ?? null;
-    return chargedStart(this, { principal, key }, () => this.chat.start(principal, request));
+    const { limiter, jobs } = this;
+    return chargedStart({ limiter, jobs }, { principal, key }, () => this.chat.start(principal, request));
   }
 }
