@@ -9,22 +9,19 @@ import { type LedgerCall, type OfferedTool, ToolCatalog, toToolCallItem } from '
 import { type Acting, ActingAgents } from './agents/acting-agents.service.js';
 import { instructed } from './agents/apply-agent.js';
 import { ROUTING_ROUND } from './agents/route-to-agent.js';
-import { CallRouter } from './calls/call-router.js';
 import { callThatEndsJob } from './calls/call-that-ends-job.js';
-import { JobCalls } from './calls/job-calls.js';
+import { ConversationCalls } from './calls/conversation-calls.js';
+import type { JobCalls } from './calls/job-calls.js';
 import { newCallId } from './calls/new-call-id.js';
 import { outputReaderOf } from './calls/output-reader-of.js';
 import { requesterOf } from './calls/requester-of.js';
 import { routeContext } from './calls/route-context.js';
-import { SentCalls } from './calls/sent-calls.js';
-import { ToolRunner } from './calls/tool-runner.js';
 import { UnknownCalls } from './calls/unknown-calls.js';
 import { ExternalChats, type ExternalQuestion } from './external/external-chats.js';
 import { ExternalRun } from './external/external-run.js';
 import { buildHistory } from './history/build-history.js';
 import { type Conversation, ConversationRepository, EMPTY_CONVERSATION } from './history/conversation.repository.js';
 import { repairConversation } from './history/repair-conversation.js';
-import { ConversationHooks } from './hooks/conversation-hooks.js';
 import type { AgentPreset } from './input/agent.js';
 import { type ChatInput, toChatInput } from './input/chat-input.js';
 import { directCall } from './input/direct-call.js';
@@ -100,19 +97,6 @@ function lostCalls(run: JobRun, calls: readonly LedgerCall[]): readonly LedgerCa
   return calls.filter(({ round, ordinal }) => lost.has(`${round}:${ordinal}`));
 }
 
-/** The services that run and close the calls of a conversation. */
-@Injectable()
-export class ChatCalls {
-  constructor(
-    readonly router: CallRouter,
-    readonly tools: ToolRunner,
-    readonly unknown: UnknownCalls,
-    readonly sent: SentCalls,
-    readonly closer: JobCloser,
-    readonly hooks: ConversationHooks,
-  ) {}
-}
-
 /** Runs chat jobs: rebuilds the conversation from rows, runs the tool loop, and stores its results. */
 @Injectable()
 export class ChatHandler implements JobHandler {
@@ -122,7 +106,9 @@ export class ChatHandler implements JobHandler {
     private readonly conversations: ConversationRepository,
     private readonly agents: ActingAgents,
     private readonly catalog: ToolCatalog,
-    private readonly calls: ChatCalls,
+    private readonly calls: ConversationCalls,
+    private readonly unknown: UnknownCalls,
+    private readonly closer: JobCloser,
     private readonly outages: ProviderOutages,
     private readonly externalChats: ExternalChats,
   ) {}
@@ -134,7 +120,7 @@ export class ChatHandler implements JobHandler {
       // The error ends the job outside of the loop, so the open calls and requests must be closed here.
       if (endsWith(run, error)) {
         await run.commit();
-        await this.calls.closer.close(run.job);
+        await this.closer.close(run.job);
         await this.externalOf(run)?.fail(error);
       }
       throw error;
@@ -150,10 +136,10 @@ export class ChatHandler implements JobHandler {
     const external = this.externalOf(run);
     const question = await external?.question(loaded);
     if (question?.type === 'skip') return { status: 'completed', reason: `skipped: ${question.why}` };
-    const conversation = { ...loaded, calls: await this.calls.unknown.decide(run, loaded.calls) };
+    const conversation = { ...loaded, calls: await this.unknown.decide(run, loaded.calls) };
     const outputReader = outputReaderOf(await this.catalog.of(run.job.workspaceId));
     const routed = outputReader === undefined ? offered : [...offered, outputReader];
-    const calls = new JobCalls(run, this.calls, routeContext(run.job, { ...input, agent }, routed), conversation.calls);
+    const calls = this.calls.open(run, routeContext(run.job, { ...input, agent }, routed), conversation.calls);
     const failure = callThatEndsJob(conversation.calls);
     if (failure !== null) {
       if (!calls.continuesElsewhere) await calls.close();

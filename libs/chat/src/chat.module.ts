@@ -19,10 +19,11 @@ import { DuplicateMessageFilter } from './answers/duplicate-message-filter.servi
 import { AttachedFiles } from './attachments/attached-files.service.js';
 import { CallIdsRepository } from './calls/call-ids.repository.js';
 import { CallRouter } from './calls/call-router.js';
+import { ConversationCalls } from './calls/conversation-calls.js';
 import { SentCalls } from './calls/sent-calls.js';
 import { ToolRunner } from './calls/tool-runner.js';
 import { UnknownCalls } from './calls/unknown-calls.js';
-import { ChatCalls, ChatHandler } from './chat.handler.js';
+import { ChatHandler } from './chat.handler.js';
 import { ChatService } from './chat.service.js';
 import { DelayedRights } from './delayed-rights.js';
 import { DirectCalls } from './direct/direct-calls.service.js';
@@ -74,9 +75,9 @@ const subJobs = [CallingChats, StartedJobs, StartedJobsRepository, SubJobToolSou
     AgentsService,
     AttachedFiles,
     CallRouter,
-    ChatCalls,
     ChatHandler,
     ChatService,
+    ConversationCalls,
     ConversationHooks,
     ConversationRepository,
     DelayedRights,

@@ -1,11 +1,13 @@
+import type { JobCloser } from '#approvals';
 import { Draining, endsJob, type JobRun } from '#jobs';
 import { toToolCallItem } from '#tools';
 
 import { callThatEndsJob } from '../calls/call-that-ends-job.js';
 import type { ConversationNode, NodeCallingRun } from '../calls/calling-run.js';
-import { JobCalls } from '../calls/job-calls.js';
+import type { ConversationCalls } from '../calls/conversation-calls.js';
+import type { JobCalls } from '../calls/job-calls.js';
 import { type CallOptions, routeContext } from '../calls/route-context.js';
-import type { ChatCalls } from '../chat.handler.js';
+import type { UnknownCalls } from '../calls/unknown-calls.js';
 import type { DirectCall } from '../input/direct-call.js';
 import type { LoopOutcome, OpenRound } from '../loop/loop-step.js';
 import { toLoopRounds } from '../loop/to-loop-rounds.js';
@@ -30,7 +32,9 @@ import { type NodeLoops, type NodeRequest, unknownTool } from './node-loops.serv
 export interface ConversationServices {
   readonly repository: NodeConversationsRepository;
   readonly loops: NodeLoops;
-  readonly calls: ChatCalls;
+  readonly calls: ConversationCalls;
+  readonly unknown: UnknownCalls;
+  readonly closer: JobCloser;
 }
 
 type ConversationEnd = { readonly type: 'answered' | 'limit'; readonly last: LastRound | null } | NodeWait;
@@ -98,13 +102,13 @@ export class JobConversations {
     const own = [...requests, ...(this.pauses.get(nodeRun) ?? [])];
     if (rounds.length === 0 && own.length === 0) return;
     await this.run.commit(); // a call can be closed only after its row was written
-    await this.services.calls.closer.close(this.run.job, rounds, own);
+    await this.services.closer.close(this.run.job, rounds, own);
   }
 
   /** Closes all open calls and requests of the job, before it ends. */
   async closeAll(): Promise<void> {
     await this.run.commit();
-    await this.services.calls.closer.close(this.run.job);
+    await this.services.closer.close(this.run.job);
   }
 
   private async runToEnd(view: NodeCallingRun, request: NodeRequest): Promise<ConversationEnd> {
@@ -131,9 +135,8 @@ export class JobConversations {
   }
 
   private async drive(view: NodeCallingRun, request: NodeRequest) {
-    const { unknown } = this.services.calls;
     const committed = await this.committed(view);
-    const ledger = await unknown.decide(view, committed.calls);
+    const ledger = await this.services.unknown.decide(view, committed.calls);
     const { input, routed } = await this.services.loops.inputFor(view, request, {
       options: this.options,
       rounds: toLoopRounds(committed.rounds, ledger),
@@ -144,7 +147,7 @@ export class JobConversations {
       ...routeContext(view.job, { ...this.options, ...layerOf(this.options, request) }, routed),
       unknownTool,
     };
-    const calls = new JobCalls(view, this.services.calls, context, ledger);
+    const calls = this.services.calls.open(view, context, ledger);
     const ending = callThatEndsJob(ledger);
     if (ending !== null) throw new ConversationFailed(ending, true);
     const agent = agentOf(this.options, request);

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 
+import { JobCloser } from '#approvals';
 import { type JobRun, ShownTextsRepository } from '#jobs';
 import type { ChatMessage } from '#models';
 
-import { ChatCalls } from '../chat.handler.js';
+import { ConversationCalls } from '../calls/conversation-calls.js';
+import { UnknownCalls } from '../calls/unknown-calls.js';
 import { buildHistory } from '../history/build-history.js';
 import { ConversationRepository } from '../history/conversation.repository.js';
 import { JobConversations, showLostCalls } from './job-conversations.js';
@@ -19,7 +21,9 @@ export class NodeConversations {
   constructor(
     private readonly repository: NodeConversationsRepository,
     private readonly loops: NodeLoops,
-    private readonly calls: ChatCalls,
+    private readonly calls: ConversationCalls,
+    private readonly unknown: UnknownCalls,
+    private readonly closer: JobCloser,
     private readonly threads: ConversationRepository,
     private readonly shown: ShownTextsRepository,
   ) {}
@@ -31,8 +35,8 @@ export class NodeConversations {
   async open(run: JobRun, options: ConversationOptions = {}): Promise<JobConversations> {
     const isNew = run.job.epoch === 1 && run.totals.rounds === 0;
     const resumed = isNew ? nothing : await this.resume(run);
-    const { repository, loops, calls } = this;
-    return new JobConversations(run, { repository, loops, calls }, options, resumed);
+    const { repository, loops, calls, unknown, closer } = this;
+    return new JobConversations(run, { repository, loops, calls, unknown, closer }, options, resumed);
   }
 
   /** The messages of the job's thread before its own response, valid for a provider; empty for a job without a thread. */
@@ -46,7 +50,7 @@ export class NodeConversations {
   /** Closes all open calls and requests of a job that ends before its conversations are opened. */
   async closeAll(run: JobRun): Promise<void> {
     await run.commit();
-    await this.calls.closer.close(run.job);
+    await this.closer.close(run.job);
   }
 
   private async resume(run: JobRun): Promise<ResumedConversations> {
