@@ -1,7 +1,8 @@
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
+import { LRUCache } from 'lru-cache';
 
 import { boundOperations, countComparisons, countTextWork, isComparison } from './bounded-cel.js';
-import { type LinearPattern, linearPattern, patternSize } from './linear-pattern.js';
+import { linearPattern, patternSize } from './linear-pattern.js';
 import { runWithin } from './run-within.js';
 
 /** The variables, functions and limits of an expression language. */
@@ -79,7 +80,7 @@ const SHORT: ReadonlySet<string> = new Set([
 /** Maximum total size of the patterns of an expression; see `patternSize`. The time to compile them does not count toward the time limit. */
 const maxPatternsSize = 2_000;
 
-const patterns = new Map<string, LinearPattern>();
+const linear = cachedByText((pattern) => linearPattern(pattern, 're2'));
 
 /**
  * Creates an environment with the limits and the linear patterns of this server, and without variables. `anyName`: unregistered names are
@@ -138,16 +139,16 @@ export function isTooSlow(error: unknown): boolean {
   );
 }
 
-/** Returns the cached value for a text, or makes it. The cache evicts the least recently used values first. */
-export function remember<T>(known: Map<string, T>, key: string, make: (key: string) => T): T {
-  const value = known.get(key) ?? make(key);
-  known.delete(key);
-  known.set(key, value);
-  for (const oldest of known.keys()) {
-    if (known.size <= maxKept) break;
-    known.delete(oldest);
-  }
-  return value;
+/** Caches the values that `make` returns for texts. The least recently used ones are evicted first. */
+export function cachedByText<T extends object>(make: (text: string) => T): (text: string) => T {
+  const known = new LRUCache<string, T>({ max: maxKept });
+  return (text) => {
+    const value = known.get(text);
+    if (value !== undefined) return value;
+    const made = make(text);
+    known.set(text, made);
+    return made;
+  };
 }
 
 export function firstLine(error: unknown): string {
@@ -314,10 +315,6 @@ function problemOf({ name, args }: Call, extra: readonly string[], noun: string)
   } catch {
     return 'has a pattern in matchesRe2() that RE2 does not know';
   }
-}
-
-function linear(pattern: string): LinearPattern {
-  return remember(patterns, pattern, (text) => linearPattern(text, 're2'));
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
+import { LRUCache } from 'lru-cache';
 
 import { canonicalJson } from './canonical-json.js';
 import { runWithin } from './run-within.js';
@@ -38,17 +39,14 @@ export function compileSchema(schema: JsonSchema): SchemaCheck {
 
 // A registered tool passes the same object for every call, so this map saves serializing the schema again.
 const byObject = new WeakMap<JsonSchema, SchemaCheck>();
-const compiled = new Map<string, SchemaCheck>();
+const compiled = new LRUCache<string, SchemaCheck>({ max: MAX_COMPILED });
 
 function compileText(schema: JsonSchema): SchemaCheck {
   const key = textOf(schema);
-  const check = compiled.get(key) ?? compile(schema, key.length);
-  compiled.delete(key);
+  const known = compiled.get(key);
+  if (known !== undefined) return known;
+  const check = compile(schema, key.length);
   compiled.set(key, check);
-  for (const oldest of compiled.keys()) {
-    if (compiled.size <= MAX_COMPILED) break;
-    compiled.delete(oldest);
-  }
   return check;
 }
 

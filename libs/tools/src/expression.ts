@@ -1,4 +1,4 @@
-import { celEnvironment, compileCel, firstLine, isTooSlow, remember } from './cel.js';
+import { cachedByText, celEnvironment, compileCel, firstLine, isTooSlow } from './cel.js';
 
 /** The variables of an expression. All values are plain JSON. */
 export interface ExpressionValues {
@@ -28,14 +28,14 @@ const environment = celEnvironment()
   .registerVariable('inputs', 'map')
   .registerFunction('list.joinTexts(string): string', joinTexts);
 
-const compiled = new Map<string, CompiledExpression>();
+const compiled = cachedByText(compile);
 
 /**
  * Compiles a CEL expression over `input`, `text`, `outputs` and `inputs`, with the limits of approval conditions and
  * `<list>.joinTexts(<separator>)`. A cache by source text keeps compiled expressions, and evicts the least recently used first.
  */
 export function compileExpression(source: string): CompiledExpression {
-  return remember(compiled, source, compile);
+  return compiled(source);
 }
 
 function compile(source: string): CompiledExpression {

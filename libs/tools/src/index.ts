@@ -7,12 +7,12 @@ export type { ClientSide, ClientToolOptions, OnClientTimeout } from './client-si
 export { assertSchema } from './assert-schema.js';
 export {
   celSize,
+  cachedByText,
   celEnvironment,
   compileCel,
   isTooSlow,
   LOOP_STOP_MS,
   MAX_CEL_LENGTH,
-  remember,
   typeNames,
   variableOfType,
 } from './cel.js';

@@ -1,4 +1,4 @@
-import { celEnvironment, compileCel, isTooSlow, LOOP_STOP_MS, MAX_CEL_LENGTH, remember } from '#tools';
+import { cachedByText, celEnvironment, compileCel, isTooSlow, LOOP_STOP_MS, MAX_CEL_LENGTH } from '#tools';
 
 /** The variables of a condition. All values are plain JSON. */
 export interface ConditionContext {
@@ -27,7 +27,7 @@ const environment = celEnvironment()
   .registerVariable('agent', 'dyn')
   .registerVariable('principal', 'map');
 
-const compiled = new Map<string, CompiledCondition>();
+const compiled = cachedByText(compile);
 
 /**
  * Compiles a CEL expression over `tool`, `arguments`, `agent` and `principal`. Rejects an expression that does not parse or type-check, is
@@ -35,7 +35,7 @@ const compiled = new Map<string, CompiledCondition>();
  * compiled conditions, and evicts the least recently used first.
  */
 export function compileCondition(source: string): CompiledCondition {
-  return remember(compiled, source, compile);
+  return compiled(source);
 }
 
 function compile(source: string): CompiledCondition {

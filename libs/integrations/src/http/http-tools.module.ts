@@ -1,4 +1,5 @@
 import { Inject, Injectable, Module } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 
 import { LOGGER, type Logger } from '#platform';
 import {
@@ -23,11 +24,16 @@ import { WorkspaceToolsService } from './workspace-tools.service.js';
 
 const maxRemembered = 10_000;
 
+/** Null: the stored version cannot be used. */
+interface MadeTool {
+  readonly tool: Tool | null;
+}
+
 /** Provides the HTTP tools of a workspace to the catalog. A version never changes, so each version is read and compiled once. */
 @Injectable()
 export class HttpToolSource implements WorkspaceToolSource {
   readonly name = 'http';
-  private readonly made = new Map<string, Tool | null>();
+  private readonly made = new LRUCache<string, MadeTool>({ max: maxRemembered });
 
   constructor(
     private readonly tools: WorkspaceToolsRepository,
@@ -40,14 +46,14 @@ export class HttpToolSource implements WorkspaceToolSource {
 
   async toolsOf(workspaceId: string): Promise<readonly Tool[]> {
     const usable = await this.tools.usable(workspaceId);
-    const fresh = usable.filter((ref) => !this.made.has(keyOf(ref)));
-    const made = new Map<string, Tool | null>(usable.map((ref) => [keyOf(ref), this.made.get(keyOf(ref)) ?? null]));
+    const made = new Map(usable.map((ref) => [keyOf(ref), this.made.get(keyOf(ref))]));
+    const fresh = usable.filter((ref) => made.get(keyOf(ref)) === undefined);
     for (const row of await this.tools.definitions(workspaceId, fresh)) {
-      const tool = this.make(workspaceId, row);
-      made.set(keyOf(row), tool);
-      this.remember(keyOf(row), tool);
+      const version = { tool: this.make(workspaceId, row) };
+      made.set(keyOf(row), version);
+      this.made.set(keyOf(row), version);
     }
-    return [...made.values()].filter((tool) => tool !== null);
+    return [...made.values()].flatMap((version) => version?.tool ?? []);
   }
 
   private make(workspaceId: string, row: ToolVersionRef & { readonly definition: unknown }): Tool | null {
@@ -57,11 +63,6 @@ export class HttpToolSource implements WorkspaceToolSource {
     // The other tools of the workspace remain available.
     this.logger.warn({ workspaceId, toolId: id, version }, 'a stored tool cannot be used');
     return null;
-  }
-
-  private remember(key: string, tool: Tool | null): void {
-    if (this.made.size >= maxRemembered) this.made.delete(this.made.keys().next().value ?? '');
-    this.made.set(key, tool);
   }
 }
 

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 import { KnownSecrets } from './known-secrets.js';
 import type { Secret } from './secret.js';
 import { TextRedactor } from './text-redactor.js';
@@ -14,8 +16,13 @@ const MAX_KEPT = 1_000;
 export class Redactor {
   private readonly own = new KnownSecrets();
   private readonly workspaces = new Map<string, KnownSecrets>();
-  /** The removals of registered secrets, by workspace and text, in the order of their last use. */
-  private readonly kept = new Map<string, () => void>();
+  /** The removals of registered secrets, by workspace and text. */
+  private readonly kept = new LRUCache<string, () => void>({
+    max: MAX_KEPT,
+    dispose: (release) => {
+      release();
+    },
+  });
   private readonly server = new TextRedactor(() => [this.own]);
   /** For texts that only the operator reads. */
   readonly everything = new TextRedactor(() => [this.own, ...this.workspaces.values()]);
@@ -44,14 +51,7 @@ export class Redactor {
   /** Registers a secret of a workspace as long as it is among the 1,000 most recently used ones. */
   keep(secret: Secret, workspaceId: string): void {
     const key = `${workspaceId} ${secret.reveal()}`;
-    const release = this.kept.get(key) ?? this.add(secret, workspaceId);
-    this.kept.delete(key);
-    this.kept.set(key, release);
-    for (const [oldest, forget] of this.kept) {
-      if (this.kept.size <= MAX_KEPT) break;
-      this.kept.delete(oldest);
-      forget();
-    }
+    if (this.kept.get(key) === undefined) this.kept.set(key, this.add(secret, workspaceId));
   }
 
   /** Returns the redactor for texts of one workspace. */

@@ -1,5 +1,5 @@
 import { toStorableText } from '#platform';
-import { celEnvironment, compileCel, remember, typeNames, variableOfType } from '#tools';
+import { cachedByText, celEnvironment, compileCel, typeNames, variableOfType } from '#tools';
 
 /** A change of a document, or the delivery of a webhook (`type: 'webhook'`, with the body as its document). */
 export interface TriggerEvent {
@@ -31,7 +31,7 @@ const environment = celEnvironment({ anyName: true }).registerVariable('event', 
 const types: Readonly<Record<string, unknown>> = Object.fromEntries(
   typeNames.map((name) => [variableOfType(name), environment.evaluate(name) as unknown]),
 );
-const compiled = new Map<string, CompiledExpression & { readonly type?: string }>();
+const compiled = cachedByText(compile);
 
 /** Compiles a condition, whose value must be a bool. Compiled conditions are cached by their text; the least recently used are dropped first. */
 export function compileCondition(source: string): CompiledExpression {
@@ -45,7 +45,7 @@ export function compileCondition(source: string): CompiledExpression {
 
 /** Compiles an expression of any type: a condition, or a part of an input mapping. */
 export function compileExpression(source: string): CompiledExpression & { readonly type?: string } {
-  return remember(compiled, source, compile);
+  return compiled(source);
 }
 
 function compile(source: string): CompiledExpression & { readonly type?: string } {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 
 import { parseDocument, type WorkflowDocument } from '../definition/document.js';
 import { toGraph, type WorkflowGraph } from '../definition/graph.js';
@@ -32,49 +33,31 @@ export class VersionInUse {
   }
 }
 
-/** Limits of the cache: a number of versions, and the total length of their texts. */
-const max = { versions: 200, length: 16_777_216 } as const;
-
 /** Versions never change, so their parsed content is cached. The least recently used versions are dropped first. */
 @Injectable()
 export class VersionsInUse {
-  private readonly kept = new Map<string, VersionInUse>();
-  private length = 0;
+  private readonly kept = new LRUCache<string, VersionInUse>({
+    max: 200,
+    maxSize: 16_777_216,
+    sizeCalculation: ({ length }) => length,
+  });
 
   constructor(private readonly definitions: DefinitionsRepository) {}
 
   /** In the order of `refs`; undefined: the version does not exist. */
   async load(workspaceId: string, refs: readonly VersionRef[]): Promise<readonly (VersionInUse | undefined)[]> {
     const wanted = new Map(refs.map((ref) => [keyOf(workspaceId, ref), ref]));
-    const missing = [...wanted].filter(([key]) => !this.kept.has(key)).map(([, ref]) => ref);
-    const found = new Map<string, VersionInUse>();
+    const found = new Map([...wanted.keys()].map((key) => [key, this.kept.get(key)]));
+    const missing = [...wanted].filter(([key]) => found.get(key) === undefined).map(([, ref]) => ref);
     for (const { id, version, definition } of await this.definitions.pinned(workspaceId, missing)) {
       const json: unknown = JSON.parse(definition);
       const parsed = parseDocument(json);
       if (!parsed.ok) continue;
-      found.set(keyOf(workspaceId, { id, version }), new VersionInUse(json, parsed.document, definition.length));
+      const made = new VersionInUse(json, parsed.document, definition.length);
+      found.set(keyOf(workspaceId, { id, version }), made);
+      this.kept.set(keyOf(workspaceId, { id, version }), made);
     }
-    const all = refs.map((ref) => this.kept.get(keyOf(workspaceId, ref)) ?? found.get(keyOf(workspaceId, ref)));
-    refs.forEach((ref, i) => {
-      this.keep(keyOf(workspaceId, ref), all[i]);
-    });
-    return all;
-  }
-
-  private keep(key: string, version: VersionInUse | undefined): void {
-    if (version === undefined) return;
-    this.drop(key);
-    this.kept.set(key, version);
-    this.length += version.length;
-    for (const oldest of this.kept.keys()) {
-      if (this.kept.size <= max.versions && this.length <= max.length) return;
-      this.drop(oldest);
-    }
-  }
-
-  private drop(key: string): void {
-    this.length -= this.kept.get(key)?.length ?? 0;
-    this.kept.delete(key);
+    return refs.map((ref) => found.get(keyOf(workspaceId, ref)));
   }
 }
 

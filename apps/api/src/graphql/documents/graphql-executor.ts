@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import { execute, type ExecutionArgs, type ExecutionResult, type GraphQLError, Kind } from 'graphql';
+import { LRUCache } from 'lru-cache';
 
 import type { GraphqlContext } from '#auth/api';
 import { Config, systemClock } from '#platform';
@@ -15,10 +16,10 @@ const maxResults = 8;
 
 /**
  * Caches results of introspection. The schema of a process never changes, so a document that selects only the schema runs once. The cache
- * keeps the latest 8 results, because each may take a megabyte.
+ * keeps the 8 most recently used results, because each may take a megabyte.
  */
 class IntrospectionResults {
-  private readonly known = new Map<string, ExecutionResult>();
+  private readonly known = new LRUCache<string, ExecutionResult>({ max: maxResults });
 
   /** The cached result of the operation, else the result of `execute`. */
   get(prepared: PreparedOperation, execute: () => ExecutionResult | Promise<ExecutionResult>) {
@@ -28,14 +29,8 @@ class IntrospectionResults {
     const known = this.known.get(key);
     if (known !== undefined) return known;
     const result = execute();
-    if (!(result instanceof Promise)) this.remember(key, result);
+    if (!(result instanceof Promise)) this.known.set(key, result);
     return result;
-  }
-
-  private remember(key: string, result: ExecutionResult): void {
-    this.known.set(key, result);
-    const [oldest] = this.known.keys();
-    if (this.known.size > maxResults && oldest !== undefined) this.known.delete(oldest);
   }
 }
 
