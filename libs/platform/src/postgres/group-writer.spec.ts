@@ -93,4 +93,20 @@ describe('GroupWriter', () => {
     broken = false;
     await expect(writer.submit(2)).resolves.toBe(2);
   });
+
+  it('rejects every caller of a batch whose onBatchStart throws, and writes the next one', async () => {
+    let broken = true;
+    const onBatchStart = () => {
+      if (broken) throw new Error('no due writes');
+    };
+    const writer = new GroupWriter<number, number>((items) => Promise.resolve(items), systemClock, {
+      ...options,
+      onBatchStart,
+    });
+    const results = await Promise.allSettled([writer.submit(1), writer.submit(2), writer.drain()]);
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
+    expect(writer.busy).toBe(false);
+    broken = false;
+    await expect(writer.submit(3)).resolves.toBe(3);
+  });
 });

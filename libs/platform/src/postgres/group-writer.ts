@@ -10,7 +10,7 @@ export interface GroupWriterOptions {
   readonly tickMs: number;
   /** Maximum items of a batch; the others go into the next one. */
   readonly maxBatch: number;
-  /** Runs right before a batch is built: items that it submits join the batch. */
+  /** Runs right before a batch is built: items that it submits join the batch. If it throws, all callers of the batch are rejected. */
   readonly onBatchStart?: () => void;
 }
 
@@ -67,16 +67,20 @@ export class GroupWriter<Item, Result> {
     this.scheduled = false;
     this.begunAt = this.clock.monotonic();
     this.writing = true;
-    this.options.onBatchStart?.();
-    const batch = this.waiting.splice(0, this.options.maxBatch);
-    await this.settle(batch);
+    await this.writeBatch();
     this.writing = false;
     if (this.waiting.length > 0) this.schedule();
     else for (const resolve of this.idle.splice(0)) resolve();
   }
 
-  private async settle(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+  private async writeBatch(): Promise<void> {
+    let batch: readonly Waiting<Item, Result>[] = [];
     try {
+      try {
+        this.options.onBatchStart?.();
+      } finally {
+        batch = this.waiting.splice(0, this.options.maxBatch);
+      }
       const results = await this.write(batch.map(({ item }) => item));
       batch.forEach(({ resolve, reject }, i) => {
         const result = results[i];
