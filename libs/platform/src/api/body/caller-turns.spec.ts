@@ -84,6 +84,16 @@ describe('CallerTurns', () => {
     expect([turns.remembered, clock.pending]).toEqual([1, 0]);
   });
 
+  it('removes expired work behind a caller whose work is not paid for a long time', () => {
+    const { clock, turns } = open();
+    turns.takeNow('large', 100_000);
+    for (let i = 0; i < 1_000; i++) {
+      turns.takeNow(`caller ${i}`, 1);
+      clock.advance(10);
+    }
+    expect(turns.remembered).toBe(2);
+  });
+
   it('keeps the pause between the parts of one body', () => {
     const { clock, turns, read } = open();
     const piece = () => {

@@ -6,6 +6,8 @@ const PAUSE_MS = 1;
 const MS_PER_MS_OF_WORK = 10;
 /** After a pause, a caller may do this much work without a delay, in ms. */
 const BURST_MS = 50;
+/** Two: each call adds at most one entry, so it checks more entries than it adds. */
+const CHECKED_UNPAID = 2;
 
 interface Turn {
   readonly costMs: number;
@@ -20,7 +22,7 @@ interface Turn {
 export class CallerTurns {
   /** Waiting turns by caller. The caller who has waited longest is first. */
   private readonly waiting = new Map<string, Set<Turn>>();
-  /** The instant at which the share of each caller covers its work so far. The caller with the latest turn is last. */
+  /** The instant at which the share of each caller covers its work so far. */
   private readonly paidAt = new Map<string, number>();
   private timer: Timer | undefined;
   private timerAt = 0;
@@ -64,9 +66,21 @@ export class CallerTurns {
     const paidAt = Math.max(now, this.paidAt.get(caller) ?? 0) + costMs * MS_PER_MS_OF_WORK;
     this.paidAt.delete(caller);
     this.paidAt.set(caller, paidAt);
-    for (const [oldest, at] of this.paidAt) {
-      if (at > now) break;
-      this.paidAt.delete(oldest);
+    this.forgetPaid(now);
+  }
+
+  /**
+   * Removes callers whose work is paid, until it meets `CHECKED_UNPAID` others. Those move to the end, so the next calls check the callers
+   * behind them.
+   */
+  private forgetPaid(now: number): void {
+    let unpaid = 0;
+    for (const [caller, at] of this.paidAt) {
+      this.paidAt.delete(caller);
+      if (at <= now) continue;
+      this.paidAt.set(caller, at);
+      unpaid += 1;
+      if (unpaid === CHECKED_UNPAID) return;
     }
   }
 
