@@ -1,4 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 
 import { BUS, type Bus, LOGGER, type Logger, Metrics } from '#platform';
 
@@ -13,7 +14,7 @@ export function pluginDifferences(metrics: Metrics) {
 @Injectable()
 export class PluginDifferences implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly found;
-  private readonly known = new Set<string>();
+  private readonly known = new LRUCache<string, true>({ max: 1_000 });
   private leave: (() => void) | undefined;
 
   constructor(
@@ -37,11 +38,11 @@ export class PluginDifferences implements OnApplicationBootstrap, OnModuleDestro
     this.leave?.();
   }
 
-  /** The message of this process informs the other one of the difference. Each hash is reported once. */
+  /** The message of this process informs the other one of the difference. A hash is reported once, unless 1,000 others follow. */
   private compare(name: string, hash: string): void {
     const own = this.plugins.list().find((plugin) => plugin.name === name);
     if (own === undefined || own.hash === hash || this.known.has(hash)) return;
-    this.known.add(hash);
+    this.known.set(hash, true);
     this.found.inc({ plugin: name });
     this.logger.warn(
       { plugin: name, hash: own.hash, otherHash: hash },

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 import type { Metrics } from '#platform';
 
 /** A stack frame in the code of a plugin: the URLs of its modules contain the version of the plugin (`versionOf`). */
@@ -10,7 +12,8 @@ type Listener = (plugin: string) => void;
  * each process has one list.
  */
 class StrayErrors {
-  private readonly names = new Map<string, string>();
+  /** The plugins loaded last: a process may reload a plugin any number of times. */
+  private readonly names = new LRUCache<string, string>({ max: 1_000 });
   private readonly listeners = new Set<Listener>();
 
   /** Registers the name of the plugin whose modules have this hash. */
