@@ -5,7 +5,7 @@ import { scopeOf } from '#auth';
 import { JobStopper } from '#jobs';
 import { defineTool, ToolCatalog, type ToolEffect, ToolRegistry } from '#tools';
 
-import { problemOfToolName } from '../../libs/tools/src/plugins/server-tools.js';
+import { problemOfToolName } from '../../libs/tools/src/plugins/plugin-tools.js';
 import { type ApprovalStage, openApprovalStage } from '../harness/approval-stage.js';
 import { eventually } from '../harness/eventually.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';

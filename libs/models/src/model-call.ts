@@ -13,9 +13,8 @@ import {
   modelUnreachable,
   modelUrlRefused,
 } from './model/models.errors.js';
-import { providerFailed, readFailure, readFailureBody } from './provider-failure.js';
+import { parseRetryAfter, providerFailed, readFailure, readFailureBody } from './provider-failure.js';
 import { ErrorInResponse, ResponseReader } from './response-reader.js';
-import { parseRetryAfter } from './retry-delay.js';
 import { SseDecoder, SseLineTooLong } from './sse-decoder.js';
 import { ToolCallsTooLarge } from './tool-call-assembler.js';
 

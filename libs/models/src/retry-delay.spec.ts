@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { parseRetryAfter } from './retry-delay.js';
+import { parseRetryAfter } from './provider-failure.js';
 
 const now = Date.parse('Fri, 20 Nov 2026 20:00:00 GMT');
 

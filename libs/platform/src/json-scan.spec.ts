@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import { JsonScan } from './json-scan.js';
+import { JsonScan, parseJson } from './json-scan.js';
 
 const limits = { depth: 3, tokens: 10 };
 const scanOf = (text: string) => new JsonScan(limits).push(Buffer.from(text));
@@ -43,3 +43,26 @@ function depthOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   return 1 + Math.max(0, ...Object.values(value).map(depthOf));
 }
+
+const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+
+describe('parseJson', () => {
+  it.each(['{"a":[1,2,{"b":"[[["}]}', '"text"', 'null', `[${nested(999)}]`, `[${'1,'.repeat(900_000)}1]`])(
+    'returns what JSON.parse returns for a text within the limits',
+    (text) => {
+      expect(parseJson(text)).toEqual(JSON.parse(text));
+    },
+  );
+
+  it.each([
+    ['1,001 levels', nested(1_001), 'nested more than 1000 levels deep'],
+    ['brackets that are never closed', '['.repeat(100_000), 'nested more than 1000 levels deep'],
+    ['600,000 empty lists', `[${'[],'.repeat(600_000)}1]`, 'more than 1000000 tokens'],
+  ])('rejects %s', (_name, text, problem) => {
+    expect(() => parseJson(text)).toThrow(problem);
+  });
+
+  it('rejects a text that is not JSON', () => {
+    expect(() => parseJson('{"a":')).toThrow(SyntaxError);
+  });
+});

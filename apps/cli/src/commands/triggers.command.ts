@@ -10,7 +10,6 @@ import { oneLine, plainText } from '../terminal/plain-text.js';
 import { enumWord, jsonOf, wholeNumber } from '../words.js';
 import type { Perform } from './perform.js';
 import { allPages, changed, type ConnectionPage, firstRows, noteMore, type Payload } from './replies.js';
-import { asRead, type ReadDefinition } from './trigger-definition.js';
 
 const events = ['CREATE', 'UPDATE', 'DELETE'] as const;
 /** The words that `--event` takes, for completion. */
@@ -222,4 +221,20 @@ function report({ json, emit, screen }: Context, trigger: Trigger, what: string)
   if (json) emit(trigger);
   else screen.line(`${what} ${nameOf(asRead(trigger.definition))}`);
   return exitCodes.ok;
+}
+
+/** What the commands read of a definition. */
+interface ReadDefinition {
+  readonly database: string;
+  readonly triggerId: string;
+  readonly source: string;
+  readonly collection: string | null;
+  readonly events: readonly string[];
+  readonly url: string | null;
+  readonly start: { readonly workflow: string | null } | null;
+}
+
+/** The server fills in all fields. */
+function asRead(definition: unknown): ReadDefinition {
+  return definition as ReadDefinition; // the type of `Trigger.definition` is JSON, and docs/triggers.md lists the fields
 }

@@ -1,7 +1,14 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import type { HookedJob, HookEvents } from '@nightshift/plugin';
+import type { HookedEnd, HookedInterrupt, HookedJob, HookedNotification, HookEvents } from '@nightshift/plugin';
 
-import { type ActionJob, ActionRowsRepository, EventActions } from '#jobs';
+import {
+  type ActionJob,
+  ActionRowsRepository,
+  EventActions,
+  type Interrupt,
+  isTerminal,
+  type JobNotification,
+} from '#jobs';
 import {
   DEAD_ACTIONS,
   type Delivery,
@@ -17,7 +24,6 @@ import {
   systemClock,
 } from '#platform';
 
-import { toHookedEnd, toHookedInterrupt, toHookedNotification } from './action-event.js';
 import { type ActionEvent, Hooks } from './hooks.js';
 
 /** Actions that a worker runs at once, and runs of one hook at once in the whole installation. */
@@ -143,4 +149,25 @@ export class ActionHooks extends QueueWorker implements OnModuleInit {
     const userId = await this.hooks.userIdOf(workspaceId, principal);
     return { workspaceId, jobId, threadId, principal, userId, kind, agent, workflow, labels };
   }
+}
+
+/** The end of a job in the format of hooks; null: the job has not ended. */
+function toHookedEnd(job: ActionJob): HookedEnd | null {
+  const { status, finishedAt, reason, error, parentJobId, model, rounds, toolCalls } = job;
+  if (!isTerminal(status) || finishedAt === null) return null;
+  const { promptTokens, completionTokens, createdAt, startedAt } = job;
+  return {
+    ...{ status, reason, error, parentJobId, model, rounds, toolCalls, promptTokens, completionTokens },
+    ...{ createdAt, startedAt, finishedAt },
+  };
+}
+
+function toHookedInterrupt(interrupt: Interrupt): HookedInterrupt {
+  const { id, kind, status, title, request, callId, tool, nodeId, rootJobId, createdAt, expiresAt } = interrupt;
+  return { id, kind, status, title, request, callId, tool, nodeId, rootJobId, createdAt, expiresAt };
+}
+
+function toHookedNotification(notification: JobNotification): HookedNotification {
+  const { id, type, userId, rootJobId, threadId, threadName, interruptId, title, createdAt, readAt } = notification;
+  return { id, type, userId, rootJobId, threadId, threadName, interruptId, title, createdAt, readAt };
 }

@@ -2,6 +2,7 @@ import type { Progress, ToolContext as PluginToolContext, ToolDefinition, ToolOp
 import { z } from 'zod';
 
 import { defineTool } from '../define-tool.js';
+import { subJobPrefix } from '../sub-job-names.js';
 import type { Tool, ToolContext } from '../tool.js';
 import { ToolRegistry } from '../tool.registry.js';
 import { invalidTool } from '../tools.errors.js';
@@ -9,8 +10,22 @@ import { toJsonSchema } from './check-plugin.js';
 import type { LoadedPlugin } from './load-plugin.js';
 import type { PluginContexts } from './plugin-contexts.js';
 import { pluginRefused } from './plugins.errors.js';
-import { problemOfToolName } from './server-tools.js';
 import { storeArtifacts } from './store-artifacts.js';
+
+/**
+ * The names of the tools of all libs, including tools that a process does not load or that settings disable. A test fails if the list is
+ * incomplete.
+ */
+const SERVER_TOOLS: ReadonlySet<string> = new Set([
+  ...['add_numbers', 'ask_person', 'calculate', 'coingecko_price', 'fetch_url', 'get_current_time'],
+  ...['get_jobs', 'job_result', 'read_tool_output', 'start_job', 'tavily_search', 'web_search'],
+]);
+
+/** Why a plugin cannot use this tool name, as a clause; null: it can. */
+export function problemOfToolName(name: string): string | null {
+  if (SERVER_TOOLS.has(name)) return 'its name is taken by a tool of the server';
+  return name.startsWith(subJobPrefix) ? `names that begin with "${subJobPrefix}" belong to workflows` : null;
+}
 
 /** Default of MAX_TOOL_TIMEOUT_MS. */
 const MAX_TIMEOUT_MS = 86_400_000;

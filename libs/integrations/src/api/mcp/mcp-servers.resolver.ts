@@ -2,7 +2,7 @@ import { Args, Context, Mutation, Query, Resolver } from '@nestjs/graphql';
 
 import { abilityOf, asSubject, type MemberPrincipal } from '#auth';
 import { type GraphqlContext, RequireAbility } from '#auth/api';
-import { defined } from '#platform';
+import { AppError, defined } from '#platform';
 import {
   type ConnectionOf,
   ForwardPageArgs,
@@ -37,7 +37,6 @@ import {
   type McpSetting,
   type McpToolModel,
 } from './mcp-server.model.js';
-import { oneTransport, otherTransport } from './mcp-servers.errors.js';
 
 /** Reads and changes the MCP servers of a workspace. */
 @Resolver(() => McpServerModel)
@@ -261,4 +260,15 @@ function toTool(tool: McpTool): McpToolModel {
     acceptedBy,
     acceptedAt,
   };
+}
+
+/** A server has exactly one transport. */
+function oneTransport(): AppError {
+  return new AppError({ code: 'bad_request', message: 'Set either http or stdio', field: 'http' });
+}
+
+/** The transport of a server cannot change. */
+function otherTransport(field: 'http' | 'stdio'): AppError {
+  const message = `${field}: the transport of this server cannot change. Register a new server instead`;
+  return new AppError({ code: 'bad_request', message, field });
 }
