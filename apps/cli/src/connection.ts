@@ -41,7 +41,7 @@ export async function findConnection(
   const [url, urlFrom] = firstOf<string>([
     [flags.url, '--url'],
     [environment.url, 'NIGHTSHIFT_URL'],
-    [serving, 'the `npm start` that runs here'],
+    [serving, 'the server that runs here'],
     [DEFAULT_URL, 'the default'],
   ]);
   const base = checkedUrl(url, urlFrom);
