@@ -34,7 +34,7 @@ describe('printSummary', () => {
   model     gpt-x at OpenAI
   limits    20 jobs at once (WORKER_SLOTS), 10 rounds and 5 min a job, 20 tool calls a round, 10 s a tool
   isolated  20 tool calls at once, 10 of a workspace, 10 of a tool
-  GraphQL   https://127.0.0.1:4000/graphql (and wss://127.0.0.1:4000/graphql)
+  GraphQL   https://127.0.0.1:4000/graphql (an explorer in a browser; subscriptions: wss://127.0.0.1:4000/graphql)
   REST      https://127.0.0.1:4000/api/jobs (all routes: https://127.0.0.1:4000/docs)
   OpenAI    https://127.0.0.1:4000/v1 as the base URL of any SDK
   API key   nsk_abcdefghijkl_0123456789  shown once; stored in /data/demo-api-key
@@ -42,6 +42,12 @@ describe('printSummary', () => {
 
 "
 `);
+  });
+
+  it('prints no explorer with GRAPHQL_EXPLORER=false', () => {
+    const text = printed({ config: Config.from({ GRAPHQL_EXPLORER: 'false' }) });
+
+    expect(text).toContain('/graphql (subscriptions: wss://127.0.0.1:4000/graphql)');
   });
 
   it('prints a command without --data-dir for the folder that the command line finds by itself', () => {

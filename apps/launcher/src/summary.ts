@@ -49,7 +49,9 @@ export function printSummary(terminal: Terminal, facts: SummaryFacts): void {
   }
   const { url, healthUrl } = facts.running;
   if (url !== null) {
-    row('GraphQL', `${terminal.style('cyan', `${url}/graphql`)} (and ${url.replace('http', 'ws')}/graphql)`);
+    const explorer = values.GRAPHQL_EXPLORER ? 'an explorer in a browser; ' : '';
+    const socket = `${url.replace('http', 'ws')}/graphql`;
+    row('GraphQL', `${terminal.style('cyan', `${url}/graphql`)} (${explorer}subscriptions: ${socket})`);
     row('REST', `${terminal.style('cyan', `${url}/api/jobs`)} (all routes: ${terminal.style('cyan', `${url}/docs`)})`);
     row('OpenAI', `${terminal.style('cyan', `${url}/v1`)} as the base URL of any SDK`);
   }
