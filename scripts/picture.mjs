@@ -21,12 +21,12 @@ try {
     NIGHTSHIFT_URL: `http://127.0.0.1:${port}`,
     NIGHTSHIFT_KEY: readFileSync(join(dataDir, 'demo-api-key'), 'utf8').trim(),
   };
-  const job = show(`nightshift run ${prompt} -t calculate,get_current_time -d`, env).trim();
-  command('kill -9 $(pgrep -f nightshift) && npm start', '# while the job runs');
-  process.kill(server.pid, 'SIGKILL');
+  const job = show(`npx nightshift run ${prompt} -t calculate,get_current_time -d`, env).trim();
+  command("kill -9 $(cut -d' ' -f1 .nightshift/serving) && npm start", '# while the job runs');
+  process.kill(Number(readFileSync(join(dataDir, 'serving'), 'utf8').split(' ')[0]), 'SIGKILL');
   server = await start();
   lines.push([{ style: 'dim', text: 'Nightshift is ready' }]);
-  show(`nightshift attach ${job}`, env);
+  show(`npx nightshift attach ${job}`, env);
 } finally {
   process.kill(server.pid, 'SIGTERM');
   await new Promise((resolve) => server.once('exit', resolve));
@@ -50,7 +50,7 @@ async function start() {
 /** Runs a command of the CLI on a pseudo-terminal, and keeps the lines that stay on the screen. */
 function show(line, env) {
   command(line);
-  const run = line.replace(/^nightshift/, cli);
+  const run = line.replace(/^npx nightshift/, cli);
   const { stdout } = spawnSync('script', ['-qec', run, '/dev/null'], { env, encoding: 'utf8', input: '' });
   // A carriage return with "erase line" overwrites the progress line before it.
   const shown = stdout.split(/\r?\n/).map((text) => text.split('\u001b[K').at(-1).replaceAll('\r', ''));
