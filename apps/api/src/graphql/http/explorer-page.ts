@@ -15,8 +15,11 @@ export const explorerFiles: ReadonlyMap<string, string> = new Map([
   ['react-dom.js', fileOf('react-dom', 'umd/react-dom.production.min.js')],
 ]);
 
-const example = `# Put an API key into "Headers" below, then run this query.
-# GraphiQL reads the schema with the same headers: reload it with the button on the lower left.
+/** Its lines fit next to the result in a window of 1,280 pixels. */
+const example = `# 1. Put an API key into "Headers" below, after
+#    "Bearer ". The key of the demo workspace is in
+#    the file .nightshift/demo-api-key
+# 2. Run this query: Ctrl-Enter, or the button.
 
 query Jobs {
   jobs(first: 10) {
@@ -32,19 +35,26 @@ export const explorerTexts: ReadonlyMap<string, { readonly type: 'js' | 'css'; r
     'page.js',
     {
       type: 'js',
-      text: `const fetcher = GraphiQL.createFetcher({
+      text: `const send = GraphiQL.createFetcher({
   url: '/graphql',
   subscriptionUrl: location.origin.replace(/^http/, 'ws') + '/graphql',
   enableIncrementalDelivery: false,
 });
-const root = ReactDOM.createRoot(document.getElementById('explorer'));
-root.render(React.createElement(GraphiQL, {
-  fetcher,
-  defaultQuery: ${JSON.stringify(example)},
-  defaultHeaders: '{\\n  "authorization": "Bearer "\\n}',
-  defaultEditorToolsVisibility: 'headers',
-  shouldPersistHeaders: false,
-}));
+// GraphiQL requests the schema when it gets another fetcher. With the schema null it requests none.
+function Explorer() {
+  const [credential, setCredential] = React.useState('');
+  const fetcher = React.useCallback((...request) => send(...request), [credential]);
+  return React.createElement(GraphiQL, {
+    fetcher,
+    schema: credential === '' ? null : undefined,
+    onEditHeaders: (text) => setCredential(/"Bearer ([^"\\s]{20,})"/i.exec(text)?.[1] ?? ''),
+    defaultQuery: ${JSON.stringify(example)},
+    defaultHeaders: '{\\n  "authorization": "Bearer "\\n}',
+    defaultEditorToolsVisibility: 'headers',
+    shouldPersistHeaders: false,
+  });
+}
+ReactDOM.createRoot(document.getElementById('explorer')).render(React.createElement(Explorer));
 `,
     },
   ],
