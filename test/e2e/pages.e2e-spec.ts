@@ -50,6 +50,20 @@ async function servePage(): Promise<PageServer> {
   return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }; // it listens on TCP
 }
 
+/** What Chromium sends when a person opens a page. */
+const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
+
+/** What a page asks for, and what it complains about. */
+function watch(page: Page): { readonly requests: string[]; readonly complaints: string[] } {
+  const seen = { requests: [] as string[], complaints: [] as string[] };
+  page.on('request', (request) => seen.requests.push(request.url()));
+  page.on('console', (message) => {
+    if (message.type() === 'error') seen.complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => seen.complaints.push(error.message));
+  return seen;
+}
+
 describe('OpenAPI pages:', () => {
   interface Layer {
     readonly route?: { readonly path: string; readonly methods: Readonly<Record<string, boolean>> };
@@ -99,6 +113,47 @@ describe('OpenAPI pages:', () => {
       for (const path of [endpoints['docs'], endpoints['openapi'], endpoints['health']])
         expect((await api.call('GET', path ?? '')).status).toBe(200);
     });
+
+    it('GET / sends browsers a page with links that work, without scripts', async () => {
+      const { status, headers, body } = await api.call('GET', '/', { headers: { accept } });
+      expect([status, headers.get('content-type'), headers.get('vary')]).toEqual([
+        200,
+        'text/html; charset=utf-8',
+        expect.stringContaining('Accept'),
+      ]);
+      expect(headers.get('content-security-policy')).toMatch(
+        /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; img/,
+      );
+      expect(String(body)).not.toMatch(/https?:|<script|\son\w+=/);
+      expect(String(body)).toContain('.nightshift/demo-api-key');
+      const links = [...String(body).matchAll(/<a href="([^"]*)"/g)].map(([, path = '']) => path);
+      expect(links).toEqual(['/graphql', '/docs', '/openapi.json', '/readyz']);
+      for (const path of links) expect((await api.call('GET', path, { headers: { accept } })).status).toBe(200);
+    });
+
+    it('GET /favicon.ico responds without content', async () => {
+      expect((await api.call('GET', '/favicon.ico')).status).toBe(204);
+    });
+
+    (chromiumPath === undefined ? it.skip : it)(
+      'GET / follows the color scheme of the browser and violates no policy',
+      async () => {
+        const colors = await Promise.all(
+          (['light', 'dark'] as const).map(async (colorScheme) => {
+            const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, colorScheme });
+            const { requests, complaints } = watch(page);
+            await page.goto(api.url);
+            await page.screenshot({ path: join(process.env['PICTURES'] ?? folder, `root-${colorScheme}.png`) });
+            const color = await page.evaluate('getComputedStyle(document.body).backgroundColor');
+            expect(complaints).toEqual([]);
+            expect(requests.filter((url) => !url.startsWith('data:'))).toEqual([`${api.url}/`]);
+            await page.close();
+            return color;
+          }),
+        );
+        expect(colors).toEqual(['rgb(255, 255, 255)', 'rgb(22, 24, 29)']);
+      },
+    );
   });
 
   describe('GET /docs', () => {
@@ -120,13 +175,7 @@ describe('OpenAPI pages:', () => {
       it('renders the document from its own origin without a violation of its policy', async () => {
         const page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
         page.setDefaultTimeout(100_000);
-        const asked: string[] = [];
-        const complaints: string[] = [];
-        page.on('request', (request) => asked.push(request.url()));
-        page.on('console', (message) => {
-          if (message.type() === 'error') complaints.push(message.text());
-        });
-        page.on('pageerror', (error) => complaints.push(error.message));
+        const { requests, complaints } = watch(page);
         await page.goto(`${api.url}/docs`);
         await page.locator('#operations-OpenAI-createChatCompletion').waitFor();
         const summaries = await page.locator('.opblock-summary-path').allInnerTexts();
@@ -137,7 +186,7 @@ describe('OpenAPI pages:', () => {
         await page.screenshot({ path: picture });
         expect(statSync(picture).size).toBeGreaterThan(20_000);
         expect(complaints).toEqual([]);
-        expect(asked.filter((url) => !url.startsWith(api.url) && !url.startsWith('data:'))).toEqual([]);
+        expect(requests.filter((url) => !url.startsWith(api.url) && !url.startsWith('data:'))).toEqual([]);
         await page.close();
       });
     });
@@ -145,21 +194,6 @@ describe('OpenAPI pages:', () => {
 });
 
 describe('GraphQL explorer', () => {
-  /** What Chromium sends when a person opens a page. */
-  const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
-
-  /** What a page asks for, and what it complains about; the schema request before the credential is set is refused. */
-  function watch(page: Page): { readonly requests: string[]; readonly complaints: string[] } {
-    const seen = { requests: [] as string[], complaints: [] as string[] };
-    page.on('request', (request) => seen.requests.push(request.url()));
-    page.on('console', (message) => {
-      if (message.type() === 'error' && !message.text().includes('401 (Unauthorized)'))
-        seen.complaints.push(message.text());
-    });
-    page.on('pageerror', (error) => seen.complaints.push(error.message));
-    return seen;
-  }
-
   /** Replaces the text of one of the editors. */
   async function write(page: Page, editor: 'Headers' | 'Query Editor', text: string): Promise<void> {
     const area = page.locator(`section[aria-label="${editor}"] .graphiql-editor:not(.hidden) .CodeMirror`);
@@ -212,15 +246,17 @@ describe('GraphQL explorer', () => {
   });
 
   (chromiumPath === undefined ? describe.skip : describe)('in a browser', () => {
-    it('runs a query, reads the schema and follows a subscription, from this origin only', async () => {
+    it('requests the schema once the headers have a key, runs a query and follows a subscription, from this origin only', async () => {
       const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
       page.setDefaultTimeout(100_000);
       const { requests, complaints } = watch(page);
       await page.goto(`${api.url}/graphql`);
+      await page.locator('section[aria-label="Headers"] .graphiql-editor:not(.hidden) .CodeMirror').waitFor();
+      await page.screenshot({ path: join(process.env['PICTURES'] ?? folder, 'explorer-first.png') });
+      expect(requests.filter((url) => new URL(url).pathname === '/graphql')).toHaveLength(1); // the page
       await write(page, 'Headers', JSON.stringify({ authorization: `Bearer ${member.key}` }));
       await run(page, 'Workspace', 'query Workspace { workspace { name } }');
       await page.locator('.result-window .CodeMirror-code').getByText('"explorer"').waitFor();
-      await page.getByRole('button', { name: /Re-fetch GraphQL schema/ }).click();
       await page.getByRole('button', { name: /Show Documentation Explorer/ }).click();
       await page.locator('.graphiql-doc-explorer').getByText('Mutation', { exact: true }).waitFor();
       await page.screenshot({ path: join(process.env['PICTURES'] ?? folder, 'explorer.png') });

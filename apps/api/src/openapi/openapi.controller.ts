@@ -1,16 +1,17 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-import { Controller, Get, Param, Res } from '@nestjs/common';
+import { Controller, Get, Header, HttpCode, Param, Req, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags, type OpenAPIObject } from '@nestjs/swagger';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
 import { z } from 'zod';
 
 import { Public } from '#auth/api';
-import { AppError } from '#platform';
-import { ApiMediaReply, ApiPublic, ApiReply, named } from '#platform/api';
+import { AppError, Config } from '#platform';
+import { ApiMediaReply, ApiPublic, named } from '#platform/api';
 
 import { OpenApiDocument } from './openapi-document.js';
+import { rootHtml, rootPolicy } from './root-page.js';
 
 /** The path of the page; the files of the page are below it. */
 const docsPath = '/docs';
@@ -71,10 +72,10 @@ interface Endpoints {
   readonly endpoints: Readonly<Record<string, string>>;
 }
 
-/** The response of `GET /`, the same for every caller. */
+/** The response of `GET /` to programs, the same for every caller. */
 const endpoints: Endpoints = {
   name: 'Nightshift',
-  about: `Background jobs of language models with tools. ${docsPath} describes the routes; each of them requires "Authorization: Bearer <API key or token>".`,
+  about: `Background jobs of language models with tools. ${docsPath} describes the routes. Requests for data (/graphql, /v1, /api) require "Authorization: Bearer <API key or token>"; /v1 accepts API keys only.`,
   endpoints: {
     graphql: '/graphql',
     openai: '/v1',
@@ -100,13 +101,35 @@ const endpointsReply = named(
 @Public()
 @Controller()
 export class OpenApiController {
-  constructor(private readonly document: OpenApiDocument) {}
+  constructor(
+    private readonly document: OpenApiDocument,
+    private readonly config: Config,
+  ) {}
 
   @Get()
   @ApiOperation({ operationId: 'getEndpoints', summary: 'List the endpoints' })
-  @ApiReply(200, endpointsReply, 'The same for all callers.')
-  index(): Endpoints {
-    return endpoints;
+  @ApiMediaReply(200, 'The same for all callers.', {
+    'application/json': endpointsReply,
+    'text/html': 'A page with links, for browsers.',
+  })
+  index(@Req() request: Request, @Res() response: Response): void {
+    response.vary('Accept');
+    if (request.accepts(['application/json', 'text/html']) !== 'text/html') {
+      response.json(endpoints);
+      return;
+    }
+    response.setHeader('Content-Security-Policy', rootPolicy);
+    response.type('html').send(rootHtml(this.config.values.GRAPHQL_EXPLORER));
+  }
+
+  /** Browsers request this path for every page that names no icon, such as a JSON document. */
+  @Get('favicon.ico')
+  @HttpCode(204)
+  @Header('Cache-Control', 'public, max-age=86400')
+  @ApiOperation({ operationId: 'getFavicon', summary: 'Respond to the icon request of browsers' })
+  @ApiMediaReply(204, 'The server has no icon.', {})
+  favicon(): void {
+    // The status is the response.
   }
 
   @Get('openapi.json')
