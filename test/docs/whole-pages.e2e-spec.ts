@@ -15,16 +15,20 @@ const bin = join(root, 'node_modules', '.bin');
 const run = promisify(execFile);
 const jwt = { JWT_SECRET: 'the secret that signs the tokens of the page', JWT_ISSUER: 'https://login.example.com' };
 
-/** The server runs with its own Postgres and accepts the tokens of the page about workspaces; the command line runs in a folder that is not the checkout. */
+/** The server runs with its own Postgres and accepts the tokens of the page about workspaces; it and the command line run in a folder that is not the checkout. */
 let folder: string;
 let server: NightshiftProcess;
+const start = () =>
+  startProcess({ role: 'all', env: jwt, cwd: folder, flags: ['--data-dir', join(folder, '.nightshift')] });
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'nightshift-docs-'));
   cpSync(join(root, 'examples'), join(folder, 'examples'), { recursive: true });
   mkdirSync(join(folder, 'bin'));
   symlinkSync(join(bin, 'nightshift'), join(folder, 'bin', 'nightshift'));
-  server = await startProcess({ role: 'all', env: jwt, flags: ['--data-dir', join(folder, '.nightshift')] });
+  mkdirSync(join(folder, 'plugins'));
+  writeFileSync(join(folder, 'plugins', 'slow.ts'), documentExample('docs/operations.md', 'slow'));
+  server = await start();
 });
 
 afterAll(async () => {
@@ -172,7 +176,12 @@ describe('docs/openai.md examples', () => {
   });
 
   it('the README example runs against the API', async () => {
-    expect(await byNode('openai', join(root, 'README.md'))).toContain('391');
+    const readme = join(root, 'README.md');
+    const { stdout } = await inShell(documentExample(readme, 'agent'), env());
+    expect(JSON.parse(stdout)).toEqual({
+      data: { createAgent: { agent: { slug: 'calculator' }, userErrors: [] } },
+    });
+    expect(await byNode('openai', readme)).toContain('391');
   });
 
   it('this test runs every example of docs/openai.md', () => {
@@ -226,5 +235,20 @@ describe('OpenAPI document', () => {
       Object.values(path).map(({ operationId }) => operationId),
     );
     expect(ids.toSorted()).toEqual([...new Set(ids)].toSorted());
+  });
+});
+
+describe('docs/operations.md recipe', () => {
+  it('a call continues after SIGKILL, and the request to the model is not repeated', async () => {
+    const { stdout } = await inShell(documentExample('docs/operations.md', 'kill'));
+    const job = stdout.trim();
+    expect(await server.exited).toMatchObject({ signal: 'SIGKILL' });
+    server = await start();
+    const followed = await inShell(documentExample('docs/operations.md', 'attach'), { job });
+    const events = followed.stdout.slice(followed.stdout.indexOf('job-queued'));
+    expect(events.match(/round-started +round 1/g)).toHaveLength(1);
+    expect(events).toMatch(
+      /round 1[^]*job-started +claim 2[^]*slow\(seconds: 10\) · completed · waited 10 s[^]*completed/,
+    );
   });
 });
