@@ -207,6 +207,6 @@ npm run types   # checks the types
 npm start       # starts a server with this plugin
 \`\`\`
 
-On your own server: \`PLUGINS=/path/to/${name} nightshift serve\`.
+On your own server: \`PLUGINS=/path/to/${name} npx nightshift serve\`.
 `;
 }
