@@ -178,7 +178,7 @@ export const tool = defineTool({
     expect([await toolsOf(acme), await flagsOf(acme)]).toEqual([[], []]);
     const refused = await acme.start({ message: 'Search', tools: ['search_notes'] });
     expect(refused).toMatchObject({ jobId: null, userErrors: [{ code: 'bad_request' }] });
-    const { stdout } = await inShell(documentExample('docs/feature-flags.md', 'allow'));
+    const { stdout } = await inShell(documentExample('docs/feature-flags.md', 'allow').replace('"Demo"', '"Acme"'));
     expect(stdout).toMatch(/^new-search: default off, 0 % of workspaces, 1 allowed, 0 denied$/m);
     await untilFlag(acme, 'new-search', true);
     expect(await flagsOf(other)).toEqual([{ name: 'new-search', enabled: false }]);
