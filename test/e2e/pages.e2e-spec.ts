@@ -242,6 +242,7 @@ describe('GraphQL explorer', () => {
     const closed = await startTestApi(database, { takesJobs: false, env: { GRAPHQL_EXPLORER: 'false' } });
     expect((await closed.call('GET', '/graphql', { headers: { accept } })).status).toBe(401);
     expect((await closed.call('GET', '/explorer/graphiql.js')).status).toBe(404);
+    expect(String((await closed.call('GET', '/', { headers: { accept } })).body)).not.toContain('href="/graphql"');
     await closed.close();
   });
 
