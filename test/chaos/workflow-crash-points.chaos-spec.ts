@@ -123,7 +123,7 @@ describe('workflows whose worker dies at a crash point', () => {
     throw new Error(`${point} was not reached`);
   };
 
-  it.each(victims)('have the same outcome as without a kill: %s', async (point) => {
+  it.each(victims)('end with the same outcome as without a kill: %s', async (point) => {
     const started = jobs.get(point) ?? [];
     expect(started).toHaveLength(4);
     for (const jobId of started) expect(await leftBy(stage, jobId)).toEqual(calm);

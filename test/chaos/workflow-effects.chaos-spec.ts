@@ -11,7 +11,7 @@ import { askedAt, type Left, output } from './workflow-stories.js';
 
 const privateHosts = { ALLOW_PRIVATE_TOOL_URLS: 'true' };
 
-describe('workflow side effects with a killed worker', () => {
+describe('workflows whose worker dies during a side effect', () => {
   let stage: Stage;
   let target: HttpTarget;
   let gate: Gate | undefined;
@@ -111,7 +111,7 @@ describe('workflow side effects with a killed worker', () => {
   it.each([
     ...['look_up', 'charge', 'send_letter, which a person confirms as sent,'],
     ...['send_letter, which a person has repeated,', 'book_table', 'refund', 'get', 'post', 'memory beside an agent'],
-  ])('have the same outcome as without a kill: %s', (name) => {
+  ])('end with the same outcome as without a kill: %s', (name) => {
     expect(lost.left[name]).toEqual(leftWithLoss(losses[name] ?? { nodes: {}, edges: [] }, calm.left[name]));
   });
 

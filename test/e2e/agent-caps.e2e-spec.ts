@@ -189,7 +189,7 @@ describe('the cap of an agent', () => {
       return row?.jobs === count ? true : undefined;
     });
 
-  it('is not exceeded when three processes start and claim jobs of three users, and all jobs complete', async () => {
+  it('limits the running jobs of three users across three processes, and lets all jobs complete', async () => {
     const workspaceId = await workspace();
     const [capped, free] = [await agent(workspaceId, 2), await agent(workspaceId, null)];
     let [most, mostOfFree] = [0, 0];

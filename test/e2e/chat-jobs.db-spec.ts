@@ -205,7 +205,7 @@ describe('chat job', () => {
     ]);
   });
 
-  it('is not found in another workspace', async () => {
+  it('stays invisible to another workspace', async () => {
     const scope = scopeOf(systemPrincipal('00000000-0000-7000-8000-000000000000'));
     model.enqueue(textReply(['mine']));
     const { jobId } = await start(chat('x'));

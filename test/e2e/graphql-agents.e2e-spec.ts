@@ -32,7 +32,7 @@ afterAll(async () => {
 type Found = Readonly<Record<string, any>>; // eslint-disable-line @typescript-eslint/no-explicit-any -- tests know what they asked for
 const run = async (who: GraphqlMember, text: string, variables?: object) => (await who.query(text, variables)) as Found;
 
-describe('GraphQL agents', () => {
+describe('agents:', () => {
   const payload = `{ agent { id slug name version isDefault instructions tools limits { maxRounds } parameters toolApproval archivedAt }
   userErrors { code field message } }`;
 
@@ -97,8 +97,8 @@ describe('GraphQL agents', () => {
     });
   });
 
-  describe('agents over GraphQL', () => {
-    it('can be created, updated, restored, set as default and archived', async () => {
+  describe('the API', () => {
+    it('creates, updates, restores and archives an agent, and sets the default agent', async () => {
       const made = await change(CREATE, {
         name: 'Clerk',
         instructions: 'One.',
@@ -133,7 +133,7 @@ describe('GraphQL agents', () => {
       expect(await run(member, `query { agent(id: "clerk") { id } }`)).toEqual({ agent: null });
     });
 
-    it('are not changed by a request with an invalid field or without permission', async () => {
+    it('rejects a request with an invalid field or without permission', async () => {
       const refused = await change(CREATE, { name: 'Clerk', parameters: { temperature: 9 } });
       expect(refused).toMatchObject({
         agent: null,
@@ -147,7 +147,7 @@ describe('GraphQL agents', () => {
       );
     });
 
-    it('respond in chats, and the job names its agent', async () => {
+    it('runs an agent in a chat, and names the agent of the job', async () => {
       await change(CREATE, { name: 'Clerk', instructions: 'Be a clerk.', model: 'clever' });
       model.enqueue(textReply(['Filed.']));
       const started = await start({ message: 'File it.', agent: { id: 'clerk' } });
@@ -161,7 +161,7 @@ describe('GraphQL agents', () => {
       model.assertDone();
     });
 
-    it('let the job choose an agent and log the choice', async () => {
+    it('lets the job choose an agent and logs the choice', async () => {
       expect(await start({ message: 'Hi', agent: { auto: true } })).toMatchObject({
         userErrors: [{ code: 'no_agents', field: 'agent', message: 'No agents configured for auto-routing' }],
       });
@@ -176,7 +176,7 @@ describe('GraphQL agents', () => {
       model.assertDone();
     });
 
-    it('respond in REST jobs too', async () => {
+    it('runs an agent in REST jobs too', async () => {
       await change(CREATE, { name: 'Clerk', instructions: 'Be a clerk.' });
       model.enqueue(textReply(['Filed.']));
       const body = {

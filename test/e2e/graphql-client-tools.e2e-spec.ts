@@ -78,8 +78,8 @@ async function waiting(tool: object = {}, change: object = {}): Promise<string> 
   return jobId;
 }
 
-describe('a client tool over GraphQL', () => {
-  it('is offered to the model and run by the client, and its result reaches the model', async () => {
+describe('a GraphQL job with client tools', () => {
+  it('offers the tool to the model, the call to the client, and the result to the model', async () => {
     const jobId = await waiting();
     const { parameters, name, description } = openFile;
     expect(model.requests.at(-1)?.json['tools']).toEqual([
@@ -120,7 +120,7 @@ describe('a client tool over GraphQL', () => {
     });
   });
 
-  it('is offered only to the device of the request', async () => {
+  it('offers a call only to the device of the request', async () => {
     const jobId = await waiting({}, { clientDeviceId: 'laptop' });
     const refused = await call(CLAIM, { jobId, callId: 'c1', deviceId: 'phone' });
     expect(refused['userErrors']).toMatchObject([{ code: 'other_device' }]);
@@ -130,7 +130,7 @@ describe('a client tool over GraphQL', () => {
   it.each([
     { onTimeout: 'SKIP', status: 'SKIPPED', message: 'Tool "open_file" is client-only.', ended: 'COMPLETED' },
     { onTimeout: 'FAIL', status: 'TIMED_OUT', message: 'No client ran tool "open_file" in time.', ended: 'FAILED' },
-  ])('ends as declared when no client serves it: $onTimeout', async ({ onTimeout, status, message, ended }) => {
+  ])('ends a call as declared when no client serves it: $onTimeout', async ({ onTimeout, status, message, ended }) => {
     const clientTools = [{ ...openFile, timeoutMs: 1_000, onTimeout }];
     const jobId = await asking({ clientTools }, ...(ended === 'COMPLETED' ? [textReply(['Never mind.'])] : []));
     await me.finished(jobId);
@@ -141,7 +141,7 @@ describe('a client tool over GraphQL', () => {
     });
   });
 
-  it('waits beyond the tool timeout by default', async () => {
+  it('waits for a client beyond the tool timeout by default', async () => {
     const jobId = await waiting({ timeoutMs: 1_000 });
     const { rows } = await database.postgres.workerPool.query<{ hours: number }>(
       `SELECT (extract(epoch FROM expires_at - created_at) / 3600)::float8 AS hours FROM interrupt WHERE job_id = $1`,
@@ -156,7 +156,7 @@ describe('a client tool over GraphQL', () => {
     ['a schema that cannot be used', { clientTools: [{ name: 'a', parameters: { type: 'string' } }] }, 'clientTools'],
     ['a name of the server too', { clientTools: [{ name: 'calculate' }], tools: ['calculate'] }, 'clientTools'],
     ['an empty device', { clientTools: [openFile], clientDeviceId: '' }, 'clientDeviceId'],
-  ])('is rejected when its declaration has %s', async (_, change, field) => {
+  ])('does not start when the declaration has %s', async (_, change, field) => {
     const { userErrors } = await me.start({ message: 'hi', ...change });
     expect(userErrors).toMatchObject([{ code: 'bad_request', field }]);
   });

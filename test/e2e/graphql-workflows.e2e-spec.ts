@@ -246,7 +246,7 @@ describe('GraphQL workflows:', () => {
   });
 });
 
-describe('schedules over GraphQL', () => {
+describe('the GraphQL API of schedules', () => {
   const fields = `schedule { id name workflowId cron timeZone missed prompt enabled stoppedBecause nextSlots(count: 2) slots { status } }
   userErrors { code field }`;
 
@@ -275,7 +275,7 @@ describe('schedules over GraphQL', () => {
     ({ id: workflowId } = (saved['importWorkflow'] as Found)['workflow'] as { id: string });
   });
 
-  it('can be created, read, disabled, listed and removed', async () => {
+  it('creates, reads, disables, lists and removes a schedule', async () => {
     const input = { workflowId: 'w-1', cron: '0 12 * * *', prompt: 'Good morning' };
     const { saveWorkflowSchedule } = await run(admin, SAVE, { input });
     const made = (saveWorkflowSchedule as Found)['schedule'] as { id: string; nextSlots: string[] };
@@ -308,14 +308,14 @@ describe('schedules over GraphQL', () => {
     [{ name: ' ' }, { code: 'bad_request', field: 'name' }],
     [{ timeZone: 'Moon' }, { code: 'bad_request', field: 'timeZone' }],
     [{ workflowId: 'unknown' }, { code: 'not_found' }],
-  ])('are rejected with the fault of %j', async (change, error) => {
+  ])('rejects a schedule with the fault of %j', async (change, error) => {
     const input = { workflowId, cron: '0 12 * * *', prompt: 'x', ...change };
     expect(await run(admin, SAVE, { input })).toMatchObject({
       saveWorkflowSchedule: { schedule: null, userErrors: [error] },
     });
   });
 
-  it('are replaced by name when saved without an id', async () => {
+  it('replaces a schedule by its name when the input has no id', async () => {
     const input = { workflowId: 'w-1', name: 'morning', cron: '0 12 * * *', prompt: 'Good morning' };
     const save = async (given: object) => (await run(admin, SAVE, { input: given }))['saveWorkflowSchedule'] as Found;
     const idOf = ({ schedule }: Found) => (schedule as { id: string }).id;
@@ -337,7 +337,7 @@ describe('schedules over GraphQL', () => {
     expect(await save({ ...input, workflowId: 'w-2' })).toMatchObject(taken);
   });
 
-  it('start chats of members', async () => {
+  it('saves, lists, disables and removes schedules for chats of members', async () => {
     const shown = `schedule { id name messages agent { id auto } model tools threadId cron timeZone missed enabled savedBy nextSlots(count: 2) slots { status } }
       userErrors { code field }`;
     const save = `mutation($input: SaveChatScheduleInput!) { saveChatSchedule(input: $input) { ${shown} } }`;
@@ -375,7 +375,7 @@ describe('schedules over GraphQL', () => {
     expect(gone).toEqual({ chatSchedule: null });
   });
 
-  it('require the permission to manage workflows', async () => {
+  it('requires the permission to manage workflows', async () => {
     const input = { workflowId, cron: '0 12 * * *', prompt: 'x' };
     const { errors } = await ask(api, SAVE, { key: people.member.key, variables: { input } });
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);

@@ -92,8 +92,8 @@ describe('tavily_search', () => {
   });
 });
 
-describe('HTTP tools over GraphQL', () => {
-  it('run in jobs of members with the secrets of the workspace', async () => {
+describe('the GraphQL API of HTTP tools', () => {
+  it('runs a tool in jobs of members with the secrets of the workspace', async () => {
     await setSecret(admin);
     await made();
     const call = { id: 'call_1', name: 'get_user', arguments: '{"id":"../7"}' };
@@ -126,7 +126,7 @@ describe('HTTP tools over GraphQL', () => {
     });
   });
 
-  it('support create, update and delete mutations', async () => {
+  it('creates, updates and deletes a tool', async () => {
     const { registerTool } = await admin.query(register, { definition });
     expect(registerTool).toMatchObject({
       tool: { name: 'get_user', enabled: true, version: 1, definition: { ...definition, effect: 'once' } },
@@ -155,7 +155,7 @@ describe('HTTP tools over GraphQL', () => {
     });
   });
 
-  it('are rejected with the faults of their definition', async () => {
+  it('rejects a definition with its faults', async () => {
     const wrong = { ...definition, url: 'https://{host}/' };
     expect((await admin.query(register, { definition: wrong }))['registerTool']).toMatchObject({
       tool: null,
@@ -163,7 +163,7 @@ describe('HTTP tools over GraphQL', () => {
     });
   });
 
-  it('can be tested by a trial call', async () => {
+  it('tests a tool by a trial call', async () => {
     await setSecret(admin);
     handler = (request, response) => response.end(JSON.stringify({ user: { name: request.headers['authorization'] } }));
     const text = `mutation($input: TestToolInput!) { testTool(input: $input) {
@@ -192,7 +192,7 @@ describe('HTTP tools over GraphQL', () => {
     }
   });
 
-  it('call only the hosts on the list of the workspace', async () => {
+  it('calls only the hosts on the list of the workspace', async () => {
     await setSecret(admin);
     const set =
       'mutation($hosts: [String!]!) { setOutboundHosts(input: { hosts: $hosts }) { hosts userErrors { code field } } }';

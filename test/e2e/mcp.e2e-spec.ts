@@ -16,7 +16,7 @@ import {
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { until } from '../harness/until.js';
 
-describe('MCP servers over GraphQL', () => {
+describe('the GraphQL API of MCP servers', () => {
   const given = new McpApiFixture();
 
   /** The code block after `<!-- example: name -->`. */
@@ -27,7 +27,7 @@ describe('MCP servers over GraphQL', () => {
     return found?.[1] ?? '';
   }
 
-  it('can be registered, inspected and accepted, and then offer their tools to members', async () => {
+  it('registers and inspects a server, and offers its accepted tools to members', async () => {
     const made = await given.register();
     expect(made).toMatchObject({ name: 'test', transport: 'HTTP', enabled: true, problem: null });
     expect(toolOf(made, 'echo')).toMatchObject({
@@ -50,7 +50,7 @@ describe('MCP servers over GraphQL', () => {
     );
   });
 
-  it('are updated by name with upsert, and keep omitted fields', async () => {
+  it('updates a server by name with upsert, and keeps omitted fields', async () => {
     const input = { upsert: true, calls: { timeoutMs: 5_000 }, accept: { names: ['echo'] } };
     const made = await given.register(input);
     const repeated = await given.register({ upsert: true, enabled: false });
@@ -63,7 +63,7 @@ describe('MCP servers over GraphQL', () => {
     expect(again).toMatchObject({ userErrors: [{ code: 'conflict' }] });
   });
 
-  it('can be set up as the documentation shows', async () => {
+  it('sets up a server as the documentation shows', async () => {
     const { setWorkspaceSecret, registerMcpServer } = await given.admin.query(exampleOf('docs/mcp.md', 'register'), {
       url: given.server.url,
       token: 'canary-0123456789',
@@ -78,7 +78,7 @@ describe('MCP servers over GraphQL', () => {
     expect(offered).toEqual([{ name: 'send', offeredAs: 'mail.send', status: 'ACCEPTED' }]);
   });
 
-  it('can be updated, disabled, revoked and removed', async () => {
+  it('updates, disables and removes a server, and revokes its tools', async () => {
     const { id } = await given.accepted();
     const headers = [{ name: 'X-Tenant', value: 'acme' }];
     const updated = await changeMcp(given.admin, MCP.UPDATE, {
@@ -99,7 +99,7 @@ describe('MCP servers over GraphQL', () => {
     expect(await given.admin.query(MCP.LIST)).toMatchObject({ mcpServers: { nodes: [] } });
   });
 
-  it('are rejected with the fault of their input', async () => {
+  it('rejects invalid input and names its fault', async () => {
     const { id } = await given.register();
     const http = { url: given.server.url };
     const cases: [string, object, string, string | null][] = [
@@ -121,7 +121,7 @@ describe('MCP servers over GraphQL', () => {
     }
   });
 
-  it('let only members who manage tools read and change their settings', async () => {
+  it('lets only members who manage tools read and change the settings of a server', async () => {
     const { id } = await given.accepted();
     for (const { key } of [given.people.member, given.people.viewer]) {
       const { mcpServers } = await graphqlMember(given.api, key).query(MCP.LIST);
@@ -140,7 +140,7 @@ describe('MCP servers over GraphQL', () => {
     }
   });
 
-  it('stay invisible to another workspace', async () => {
+  it('hides a server from another workspace', async () => {
     const { id } = await given.accepted();
     const strangers = await given.api.people.workspaceOf(`mcp-others-${performance.now()}`);
     const stranger = graphqlMember(given.api, strangers.owner.key);

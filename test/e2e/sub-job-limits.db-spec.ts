@@ -86,7 +86,7 @@ describe('sub-jobs', () => {
     expect(open).toEqual([]);
   });
 
-  it('are counted by a cancel also if a worker cancels them first', async () => {
+  it('count in the result of a cancel even if a worker cancels them first', async () => {
     const { ids } = await threeDeep();
     const cancels = stage.engine.app.get(CancelRepository);
     const read = cancels.openDescendants.bind(cancels);

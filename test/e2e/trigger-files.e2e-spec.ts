@@ -141,7 +141,7 @@ describe('trigger files', () => {
     expect(counts).toEqual([1, 1]);
   });
 
-  it('are saved as the first owner at each load', async () => {
+  it('save their triggers as the first owner at each load', async () => {
     const { workspaceId } = people.owner.principal;
     await file({
       database: workspaceId,

@@ -221,8 +221,8 @@ describe('triggers over GraphQL', () => {
   });
 });
 
-describe('changes of documents', () => {
-  it('start one job for each change, however often it is pushed', async () => {
+describe('the endpoint for document changes', () => {
+  it('starts one job for each change, however often a client pushes it', async () => {
     const { id } = await save(chatTrigger());
     const first = change();
     const replies = await Promise.all(Array.from({ length: 10 }, () => publish([first, first])));
@@ -240,7 +240,7 @@ describe('changes of documents', () => {
     expect(await shown(id as string)).toMatchObject({ fired: 1, failed: 0, lastError: null });
   });
 
-  it('reach a URL in the order of their document', async () => {
+  it('delivers changes to a URL in the order of their document', async () => {
     await save(
       chatTrigger({ start: undefined, url: receiver.url(), events: ['create', 'update', 'delete'], condition: '' }),
     );
@@ -261,7 +261,7 @@ describe('changes of documents', () => {
     expect(bodies[0]).not.toHaveProperty('url');
   });
 
-  it('count a condition without a value, and show its reason', async () => {
+  it('counts a condition without a value, and shows its reason', async () => {
     const { id } = await save(chatTrigger({ condition: 'missing == 1' }));
     await publish([change()]);
     const found = await eventually('it is counted', async () => {
@@ -271,7 +271,7 @@ describe('changes of documents', () => {
     expect(found).toMatchObject({ fired: 0, lastError: expect.stringContaining('Unknown variable: missing') });
   });
 
-  it('are accepted only from members who manage triggers, for other databases than the workspace, and up to 1,000 entries', async () => {
+  it('accepts changes only from members who manage triggers, for other databases than the workspace, and up to 1,000 entries', async () => {
     const { workspaceId } = people.admin.principal;
     const many = Array.from({ length: 1_001 }, () => change());
     const statuses = await Promise.all([
@@ -285,7 +285,7 @@ describe('changes of documents', () => {
   });
 });
 
-describe('requests to a trigger', () => {
+describe('the webhook endpoint of a trigger', () => {
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
   let id: string;
 
@@ -316,7 +316,7 @@ describe('requests to a trigger', () => {
       return found.length >= count ? found : undefined;
     });
 
-  it('start one job for a delivery that arrives 10 times in parallel, and once more later', async () => {
+  it('starts one job for a delivery that arrives 10 times in parallel, and once more later', async () => {
     const text = JSON.stringify(payload);
     const replies = await Promise.all(Array.from({ length: 10 }, () => send(text, standard(text))));
     expect(new Set(replies)).toEqual(new Set(['200 OK']));
@@ -328,7 +328,7 @@ describe('requests to a trigger', () => {
     expect(await shown(id)).toMatchObject({ fired: 2 });
   });
 
-  it('get 401 with a wrong secret, an old or future time, an altered body, no signature or an unknown trigger', async () => {
+  it('returns 401 for a wrong secret, an old or future time, an altered body, no signature or an unknown trigger', async () => {
     const text = JSON.stringify(payload);
     const replies = await Promise.all([
       send(text, syntrix(text, { key: 'another secret' })),
@@ -344,14 +344,14 @@ describe('requests to a trigger', () => {
     expect(await jobs()).toEqual([]);
   });
 
-  it('do not take the id of a header that the signature does not cover', async () => {
+  it('ignores the id of a header that the signature does not cover', async () => {
     const text = JSON.stringify(payload);
     for (const forged of ['a', 'b', 'c']) await send(text, { ...syntrix(text), 'webhook-id': forged });
     await started(1);
     expect(await shown(id)).toMatchObject({ fired: 1 });
   });
 
-  it('start nothing if the condition is false, and get an error if the body cannot be stored or is too large', async () => {
+  it('starts nothing if the condition is false, and returns an error if the body cannot be stored or is too large', async () => {
     const closed = JSON.stringify({ ...payload, action: 'closed' });
     expect(await send(closed, syntrix(closed))).toBe('200 Ignored');
     for (const bad of ['[1]', '{"a":1e999}']) expect(await send(bad, syntrix(bad))).toBe('400 Invalid payload');
@@ -360,7 +360,7 @@ describe('requests to a trigger', () => {
     expect(await jobs()).toEqual([]);
   });
 
-  it('are accepted up to the rate of the trigger, which does not count repetitions', async () => {
+  it('accepts requests up to the rate of the trigger, and returns 429 beyond it', async () => {
     await save(hookTrigger({ rateLimit: 1 }));
     const texts = [1, 2, 3, 4].map((number) => JSON.stringify({ ...payload, number }));
     const replies = await Promise.all(texts.map((text) => send(text, syntrix(text))));
@@ -368,7 +368,7 @@ describe('requests to a trigger', () => {
     expect(new Set(replies)).toEqual(new Set(['200 OK', '429 Too Many Requests']));
   });
 
-  it('start nothing when the member who saved the trigger may not manage triggers any more', async () => {
+  it('starts nothing when the member who saved the trigger may not manage triggers any more', async () => {
     const key = await api.people.keyOf(people.admin.principal, ['read', 'write', 'admin']);
     ({ id } = (await save(hookTrigger({ triggerId: 'mine' }), graphqlMember(api, key.key))) as { id: string });
     await api.auth.apiKeys.revoke(people.admin.principal, key.keyId);
@@ -382,7 +382,7 @@ describe('requests to a trigger', () => {
     expect(await jobs()).toEqual([]);
   });
 
-  it('compare the time of the signature with the clock of the server', async () => {
+  it('compares the time of the signature with the clock of the server', async () => {
     const hooks = api.api.app.get(Hooks);
     const clock = new ManualClock(1_614_265_330_000);
     const [before, body] = [hooks.clock, Buffer.from(JSON.stringify(payload))];

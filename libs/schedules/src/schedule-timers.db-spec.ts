@@ -337,7 +337,7 @@ describe('a schedule', () => {
   });
 });
 
-describe('queue messages of a schedule', () => {
+describe('a schedule with queue messages', () => {
   const messages = async (queue: string, scheduleId: string) => {
     const sent = `SELECT state, (extract(epoch FROM start_after) * 1000)::float8 AS at FROM pgboss.job
       WHERE name = $1 AND data->>'scheduleId' = $2 ORDER BY start_after`;
@@ -356,13 +356,13 @@ describe('queue messages of a schedule', () => {
     await database.postgres.workerPool.query('DELETE FROM pgboss.job');
   });
 
-  it('are sent once for a slot that is announced several times', async () => {
+  it('sends one message for a slot that it announces several times', async () => {
     const { id, nextSlotAt } = await schedule();
     await service().setEnabled(here.admin, id, { enabled: true });
     expect(await messages('schedule.due', id)).toEqual([{ state: 'created', at: nextSlotAt }]);
   });
 
-  it('are sent by the sweep for a slot whose message was lost', async () => {
+  it('gets a new message from the sweep for a slot whose message was lost', async () => {
     const { id } = await schedule();
     await database.postgres.workerPool.query('DELETE FROM pgboss.job');
     await sql(`UPDATE workflow_schedule SET next_slot_at = clock_timestamp() + interval '1 minute' WHERE id = $1`, [
@@ -372,7 +372,7 @@ describe('queue messages of a schedule', () => {
     expect(await messages('schedule.due', id)).toMatchObject([{ state: 'created' }]);
   });
 
-  it('start one job for each slot with two workers, and announce the next slot', async () => {
+  it('starts one job for each slot with two workers, and announces the next slot', async () => {
     const saved = await Promise.all(Array.from({ length: 5 }, () => schedule()));
     for (const each of saved) await turnBack(each, 2);
     for (const each of [...saved, ...saved]) await announce(each);
@@ -386,7 +386,7 @@ describe('queue messages of a schedule', () => {
       expect(await messages('schedule.due', id)).toContainEqual({ state: 'created', at: nextSlotAt });
   });
 
-  it('retry a start while the workspace is full', async () => {
+  it('retries a start while the workspace is full', async () => {
     const saved = await schedule();
     await turnBack(saved, 0);
     await takeAllRoom();

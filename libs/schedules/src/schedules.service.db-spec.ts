@@ -122,8 +122,8 @@ describe('the schedules of chats', () => {
   });
 });
 
-describe('the schedules of a workspace', () => {
-  it('require the right to manage workflows to change, and are visible to all members', async () => {
+describe('SchedulesService', () => {
+  it('requires the right to manage workflows for changes, and shows schedules to all members', async () => {
     for (const who of [here.member, here.viewer])
       await expect(save({}, who)).rejects.toMatchObject({ code: 'forbidden' });
     const saved = await save();
@@ -136,7 +136,7 @@ describe('the schedules of a workspace', () => {
       await expect(change()).rejects.toMatchObject({ code: 'forbidden' });
   });
 
-  it('stay invisible to other workspaces', async () => {
+  it('hides schedules from other workspaces', async () => {
     const { id } = await save();
     const { owner: stranger } = await identities.workspaceOf(newId());
     const absent = { code: 'not_found' };
@@ -148,7 +148,7 @@ describe('the schedules of a workspace', () => {
     expect((await service().list(stranger, { kind: 'workflow' }, { first: 5 })).items).toEqual([]);
   });
 
-  it('start jobs at their times', async () => {
+  it('computes the next slots in the time zone of a schedule, and none while it is disabled', async () => {
     const saved = await save();
     const slots = service().nextSlots(saved, 6);
     expect([slots[0], slots.length]).toEqual([saved.nextSlotAt, 6]);
@@ -159,7 +159,7 @@ describe('the schedules of a workspace', () => {
     expect(service().nextSlots(disabled, 6)).toEqual([]);
   });
 
-  it('can be changed, listed by workflow, and removed', async () => {
+  it('changes schedules, lists them by workflow, and removes them', async () => {
     const { id: otherWorkflow } = await publish(engine, here.owner, named('Other'));
     const first = await save();
     const second = await save({ workflowRef: otherWorkflow });
@@ -184,11 +184,11 @@ describe('the schedules of a workspace', () => {
     [{ workflowRef: newId() }, { code: 'not_found' }],
     [{ id: newId() }, { code: 'not_found' }],
     [{ id: 'none' }, { code: 'not_found' }],
-  ])('refuse %j', async (change, expected) => {
+  ])('rejects %j', async (change, expected) => {
     await expect(save(change)).rejects.toMatchObject(expected);
   });
 
-  it('are limited to 200 per workspace', async () => {
+  it('stores at most 200 schedules per workspace', async () => {
     await database.postgres.withWorkspaceSql(here.owner.workspaceId, (client) =>
       client.query(
         `INSERT INTO workflow_schedule (workspace_id, id, workflow_id, cron, time_zone, missed, prompt, enabled, created_by, saved_by)
@@ -199,7 +199,7 @@ describe('the schedules of a workspace', () => {
     await expect(save()).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  it('write audit entries', async () => {
+  it('writes audit entries', async () => {
     const { id } = await save();
     await service().setEnabled(here.admin, id, { enabled: false });
     await service().remove(here.owner, id);

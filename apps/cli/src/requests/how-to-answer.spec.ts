@@ -10,13 +10,13 @@ const lines = (kind: Interrupt['kind'], request: object, mayDecide = true) =>
   );
 const option = (id: string, action: string) => ({ id, label: id, action });
 
-describe('commands that answer a request', () => {
-  it('approve or deny a tool call', () => {
+describe('howToAnswer', () => {
+  it('returns commands that approve or deny a tool call', () => {
     expect(lines('TOOL_APPROVAL', { approvable: true })).toEqual(['--yes', '--deny']);
     expect(lines('TOOL_APPROVAL', { approvable: false })).toEqual(['--deny']);
   });
 
-  it('name each option of a workflow approval', () => {
+  it('returns a command for each option of a workflow approval', () => {
     const options = [option('approve', 'approve'), option('reject', 'reject')];
     expect(lines('HUMAN_INPUT', { mode: 'approval', options })).toEqual(['--action approve', '--action reject']);
     const own = [option('continue', 'approve'), option("it's late", 'custom')];
@@ -26,7 +26,7 @@ describe('commands that answer a request', () => {
     ]);
   });
 
-  it('fit a question, a form and the review of an output', () => {
+  it('returns the commands for a question, a form and the review of an output', () => {
     expect(lines('HUMAN_INPUT', { actions: ['submit', 'skip'] })).toEqual(["--data '…'", '--action skip']);
     expect(lines('HUMAN_INPUT', { inputSchema: {} })).toEqual(["--data '…'", '--action skip', '--action reject']);
     expect(lines('HUMAN_INPUT', { context: { output: 'so' } })).toEqual([
@@ -34,13 +34,13 @@ describe('commands that answer a request', () => {
     ]);
   });
 
-  it('offer no skip for a required form', () => {
+  it('offers no skip for a required form', () => {
     const form = { inputSchema: {}, dataRequired: true };
     expect(lines('HUMAN_INPUT', form)).toEqual(["--data '…'", '--action reject']);
     expect(lines('HUMAN_INPUT', { ...form, actions: ['submit', 'skip'] })).toEqual(["--data '…'"]);
   });
 
-  it('contain example data for a form', () => {
+  it('shows example data for a form', () => {
     const form = (properties: object) => lines('HUMAN_INPUT', { inputSchema: { type: 'object', properties } })[0];
     expect(form({ to: { type: 'string' }, copies: { type: 'integer' }, size: { enum: ['S', "M's"] } })).toBe(
       `--data '{"to": "…", "copies": 0, "size": "S|M'\\''s"}'`,
@@ -49,12 +49,12 @@ describe('commands that answer a request', () => {
     expect(lines('HUMAN_INPUT', { inputSchema: { type: 'boolean' } })[0]).toBe("--data 'true'");
   });
 
-  it('deliver the data of an awaited event, and are omitted for a wait until an instant', () => {
+  it('returns a command with data for an awaited event, and no command for a wait until an instant', () => {
     expect(lines('WAIT', { key: 'wait', event: 'paid' })).toEqual(["--data '…'"]);
     expect(lines('WAIT', { key: 'wait' })).toEqual([]);
   });
 
-  it('are omitted for a request that another person must answer', () => {
+  it('returns no command for a request that another person must answer', () => {
     expect(lines('TOOL_APPROVAL', { approvable: true }, false)).toEqual([]);
   });
 });

@@ -146,8 +146,8 @@ describe('calls that clients run:', () => {
     });
   });
 
-  describe('a call that may not run any more', () => {
-    it.each(['block', 'require_approval'] as const)('is not given to its client: %s', async (action) => {
+  describe('validate', () => {
+    it.each(['block', 'require_approval'] as const)('denies a call after a policy change: %s', async (action) => {
       const { jobId } = await calls.open(me);
       const { claimToken } = await claim(jobId);
       const policy = { rules: [{ match: 'open_file', action }] };

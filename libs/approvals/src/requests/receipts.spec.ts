@@ -8,8 +8,8 @@ const call = (callId: string, approval: ReceiptCall['approval'], edited: string 
   edited,
 });
 
-describe('the receipts of a round', () => {
-  it('state the decision about each call', () => {
+describe('approvalReceipts', () => {
+  it('states the decision about each call', () => {
     const calls = [
       call('call_1', 'person'),
       call('call_2', 'person', '{"to":"ann@example.org"}'),
@@ -29,24 +29,24 @@ describe('the receipts of a round', () => {
     );
   });
 
-  it('are absent when no call needed a decision', () => {
+  it('returns null when no call needed a decision', () => {
     expect(approvalReceipts([])).toBeNull();
     expect(approvalReceipts([call('a', 'policy'), call('b', null), call('c', 'blocked')])).toBeNull();
   });
 
   it.each(['person', 'grant', 'denied', 'expired', 'withdrawn'] as const)(
-    'state the decision about one call: %s',
+    'states the decision about one call: %s',
     (approval) => {
       expect(approvalReceipts([call('a', approval), call('b', 'policy')])).toContain('b allowed by policy');
     },
   );
 
-  it('escape the ids of calls', () => {
+  it('escapes the ids of calls', () => {
     const text = approvalReceipts([call('x approved by a person; y\nz', 'denied')]);
     expect(text).toBe('Approval receipts: "x approved by a person; y\\nz" denied, not executed.');
   });
 
-  it('truncate long edits', () => {
+  it('truncates long edits', () => {
     expect(approvalReceipts([call('a', 'person', 'x'.repeat(10_000))])?.length).toBeLessThan(2_100);
   });
 });

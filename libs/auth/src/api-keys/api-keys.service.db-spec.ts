@@ -27,8 +27,8 @@ const make = (who: MemberPrincipal, scopes: KeyScope[], expiresAt?: number) =>
   auth.apiKeys.create(who, { name: 'k', scopes, expiresAt });
 const enter = (text: string) => auth.authenticator.authenticate({ authorization: `Bearer ${text}` });
 
-describe('a new key', () => {
-  it('is returned once, and stored as prefix and digest only', async () => {
+describe('ApiKeysService.create', () => {
+  it('returns the secret of a key once, and stores only prefix and digest', async () => {
     const { key, text } = await make(world.owner, ['read']);
     expect(text.startsWith(`nsk_${key.prefix}_`)).toBe(true);
     expect(JSON.stringify(key)).not.toContain(text.slice(-43));
@@ -40,7 +40,7 @@ describe('a new key', () => {
     expect(rows.map(({ row }) => row).join()).not.toContain(text.slice(-43));
   });
 
-  it('writes an audit entry, and so does its revocation', async () => {
+  it('writes an audit entry, and so does the revocation of the key', async () => {
     const { key } = await make(world.admin, ['read', 'write']);
     await auth.apiKeys.revoke(world.admin, key.id);
     await auth.apiKeys.revoke(world.admin, key.id);
@@ -56,7 +56,7 @@ describe('a new key', () => {
     ['owner', ['read', 'write', 'admin', 'approve']],
     ['admin', ['read', 'write', 'admin', 'approve']],
     ['member', ['read', 'write', 'approve']],
-  ])('gets no scope beyond its role: %s', async (role, usable) => {
+  ])('grants no scope beyond the role of the member: %s', async (role, usable) => {
     for (const scope of KEY_SCOPES) {
       const made = make(world[role], [scope]).then(
         () => 'made',
@@ -66,11 +66,11 @@ describe('a new key', () => {
     }
   });
 
-  it('cannot be created by viewers', async () => {
+  it('rejects viewers', async () => {
     await expect(make(world.viewer, ['read'])).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('made by a key has no scope beyond it and does not outlive it', async () => {
+  it('rejects a scope that the creating key lacks, and ends the new key no later than the creating key', async () => {
     const end = identities.clock.now() + 60_000;
     const maker = await enter((await make(world.owner, ['read', 'admin'], end)).text);
     await expect(make(maker, ['write'])).rejects.toMatchObject({ code: 'scope_exceeds_role' });
@@ -79,7 +79,7 @@ describe('a new key', () => {
     expect((await make(maker, ['read'], end - 1)).key.expiresAt).toBe(end - 1);
   });
 
-  it('cannot be made by a key without the scope admin', async () => {
+  it('rejects a creating key without the scope admin', async () => {
     const maker = await enter((await make(world.owner, ['read', 'write', 'approve'])).text);
     await expect(make(maker, ['read'])).rejects.toMatchObject({ code: 'not_found' });
   });

@@ -108,7 +108,7 @@ describe('web_search', () => {
     return call(webSearchTool(open(), backend), { query: ' q&a ' });
   };
 
-  it('has the schema that clients advertise', () => {
+  it('declares the schema that clients advertise', () => {
     const backend = backendOf({ SEARXNG_URL: 'http://s.test' });
     if (backend === null) throw new Error('it is set up');
     expect(webSearchTool(open(), backend).parameters).toMatchObject({

@@ -83,8 +83,8 @@ describe('the end of a job without viewers', () => {
   });
 });
 
-describe('job-end notification', () => {
-  it('is not created for a cancelled job', async () => {
+describe('the commit that ends a job', () => {
+  it('creates no notification for a cancelled job', async () => {
     const queued = await stage.start();
     await api.app.get(JobStopper).stop(stage.scope, queued);
     expect(await stage.notificationsOf(queued)).toEqual([]);
@@ -92,14 +92,14 @@ describe('job-end notification', () => {
     expect(endNotifications(job, { status: 'cancelled', reason: 'why' }, newId())).toEqual([]);
   });
 
-  it('is not created for a sub-job', async () => {
+  it('creates no notification for a sub-job', async () => {
     const job = await stage.startClaimed();
     expect(endNotifications({ ...job, parentJobId: newId() }, { status: 'completed', reason: '' }, newId())).toEqual(
       [],
     );
   });
 
-  it('is created once when two workers commit the end', async () => {
+  it('creates one notification although two workers commit the end', async () => {
     const job = await stage.startClaimed();
     await api.expire(job.jobId);
     const next = await api.claim(job.jobId, 'another worker');
@@ -114,12 +114,12 @@ describe('job-end notification', () => {
   });
 });
 
-describe('the notification of a request', () => {
+describe('the write that opens a request', () => {
   const asked = (kind: InterruptKind, id = newId()): NewInterrupt => ({ id, kind, title: 'Continue?', request: {} });
   const ask = (job: ClaimedJob, kind: InterruptKind, number = 1) =>
     api.app.get(EventLogRepository).commit([writeOf(job, number, { rows: [openInterruptRow(job, asked(kind))] })]);
 
-  it('commits with the write that opens a request to a person', async () => {
+  it('creates a notification for a request to a person in the same commit', async () => {
     for (const kind of ['tool_approval', 'human_input', 'unknown_outcome'] as const) {
       const job = await stage.startClaimed();
       await ask(job, kind);
@@ -127,7 +127,7 @@ describe('the notification of a request', () => {
     }
   });
 
-  it('is created for each request, also for one that is opened without the lease', async () => {
+  it('creates a notification for each request, also without the lease', async () => {
     const job = await stage.startClaimed();
     await ask(job, 'human_input', 1);
     await ask(job, 'human_input', 2);
@@ -140,7 +140,7 @@ describe('the notification of a request', () => {
     expect(all.at(-1)).toMatchObject({ interrupt_id: id, user_id: api.userId });
   });
 
-  it('is not created for a request to a client or a job without a requester', async () => {
+  it('creates no notification for a request to a client or a job without a requester', async () => {
     const job = await stage.startClaimed();
     await ask(job, 'client_tool', 1);
     await ask(job, 'wait', 2);
@@ -149,20 +149,20 @@ describe('the notification of a request', () => {
     expect([await stage.notificationsOf(job.jobId), await stage.notificationsOf(orphan.jobId)]).toEqual([[], []]);
   });
 
-  it('is not created for a request that is refused because the job must not wait for a person', async () => {
+  it('creates no notification when it refuses the request because the job must not wait for a person', async () => {
     const job = await stage.startClaimed({ input: { humanWait: 'reject' } });
     await ask(job, 'human_input');
     expect(await stage.notificationsOf(job.jobId)).toEqual([]);
   });
 
-  it('is not created while the job has a viewer', async () => {
+  it('creates no notification while the job has a viewer', async () => {
     const job = await stage.startClaimed();
     await stage.watch(job.jobId, watching.signal);
     await ask(job, 'tool_approval');
     expect(await stage.notificationsOf(job.jobId)).toEqual([]);
   });
 
-  it('is created for a sub-job unless the root job has a viewer', async () => {
+  it('creates a notification for a sub-job unless the root job has a viewer', async () => {
     const root = await stage.startClaimed();
     const below = await stage.startClaimed();
     await api.rows(

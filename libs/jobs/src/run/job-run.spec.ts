@@ -45,8 +45,8 @@ function scene() {
   };
 }
 
-describe('the attempt of an event', () => {
-  it('is the attempt in which it is appended, even if it is written later', async () => {
+describe('JobRun.append', () => {
+  it('gives an event the attempt of the append, even if a later commit writes it', async () => {
     const { run, writes, endWrite } = scene();
     void run.text(1, 'first ');
     run.append({ events: [{ type: 'warning', body: { code: 'a', text: 'before' } }] });

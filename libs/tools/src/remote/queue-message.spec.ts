@@ -14,15 +14,15 @@ const progress = {
 };
 const cancel = { type: 'cancel_request', ...place, issued_by: 'user:a', timestamp: 1 };
 
-describe('a message of the tool queue', () => {
-  it('is parsed if it belongs to its queue, also with fields of a newer build', () => {
+describe('readRequest and readResult', () => {
+  it('return only messages of their queue, also with fields of a newer build', () => {
     expect(readResult({ ...progress, mood: 'good' })).toMatchObject(progress);
     expect(readResult({ ...progress, chunk: 'half way' })).toMatchObject({ chunk: 'half way' });
     expect(readRequest(cancel)).toMatchObject(cancel);
     expect([readRequest(progress), readResult(cancel)]).toEqual([null, null]);
   });
 
-  it('is not parsed without its ids, or with an invalid id', () => {
+  it('return null for a message without its ids, or with an invalid id', () => {
     for (const member of Object.keys(place)) {
       expect(readResult({ ...progress, [member]: undefined })).toBeNull();
       expect(readRequest({ ...cancel, [member]: "1' OR 1=1" })).toBeNull();
@@ -31,7 +31,7 @@ describe('a message of the tool queue', () => {
     expect(readResult({ ...progress, exec_epoch: -1 })).toBeNull();
   });
 
-  it('is not parsed from any other JSON value', () => {
+  it('return null for any other JSON value', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (data) => {
         expect([readRequest(data), readResult(data)]).toEqual([null, null]);

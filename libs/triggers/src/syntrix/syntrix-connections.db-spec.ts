@@ -30,23 +30,23 @@ afterAll(async () => {
 const save = (settings: object) =>
   triggers.app.get(SyntrixConnectionsService).save(here.admin, { name: 'chats', settings });
 
-describe('the URL of a Syntrix connection', () => {
+describe('SyntrixConnectionsService.save', () => {
   it.each([
     [{}, 'not public'],
     [{ baseUrl: 'http://169.254.169.254/latest' }, 'not public'],
     [{ baseUrl: 'https://localhost' }, 'not public'],
     [{ baseUrl: 'https://syntrix.example:22' }, 'port 22 is not allowed'],
     [{ baseUrl: 'https://user:word@syntrix.example' }, 'must not contain a user name or password'],
-  ])('is rejected when no request may be sent to it: %j', async (settings, why) => {
+  ])('rejects a URL that the server may not request: %j', async (settings, why) => {
     const refusal = { code: 'bad_request', field: 'baseUrl', message: expect.stringContaining(why) };
     await expect(save(settings)).rejects.toMatchObject(refusal);
   });
 
-  it('may name a host that does not exist yet', async () => {
+  it('accepts a host that does not exist yet', async () => {
     expect(await save({ baseUrl: 'https://syntrix.invalid' })).toMatchObject({ name: 'chats' });
   });
 
-  it('is rejected when the workspace does not allow its host', async () => {
+  it('rejects a host that the workspace does not allow', async () => {
     await database.postgres.withWorkspaceSql(here.admin.workspaceId, (client) =>
       client.query(`UPDATE workspace SET outbound_hosts = '{db.example}'`),
     );

@@ -129,7 +129,7 @@ describe('a hostile template', () => {
     expect(fillText(parseTemplate(template), long)).toBe(template);
   });
 
-  it('has the same result as plain replacement', () => {
+  it('produces the same text as plain replacement', () => {
     const piece = fc.oneof(
       fc.constantFrom('{{a}}', '{{ b }}', '{{c:d}}', '{{', '}}', '{', '}', ' ', '{{nope}}', '{{outputs.a}}'),
       fc.string({ maxLength: 4 }),

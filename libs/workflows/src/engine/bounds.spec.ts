@@ -33,7 +33,7 @@ describe('a run with ten slots for nodes', () => {
     expect(simulated.working.at(-1)).toBe('n10');
   });
 
-  it('is idle when all started nodes wait', () => {
+  it('becomes idle when all started nodes wait', () => {
     const simulated = startedFanOut(2);
     simulated.settle('n0', null);
     expect(simulated.run.resting).toBe(false);

@@ -14,8 +14,8 @@ const reply = (text: string, captured: string | null = null): NonNullable<NodeCa
 });
 const call = (args: object): NonNullable<NodeCase['models']> => reply('', JSON.stringify(args));
 
-describe('the model request of a router', () => {
-  it('forces one call that selects a route', async () => {
+describe('a router node', () => {
+  it('forces the model to make one call that selects a route', async () => {
     const { record } = await runNode(router({ data: { prompt: 'Be kind.', model: 'm' }, models: reply('1') }));
     expect(record.conversations).toHaveLength(1);
     expect(record.conversations[0]).toMatchObject({
@@ -43,7 +43,7 @@ describe('the model request of a router', () => {
     expect(user).toBe('hello');
   });
 
-  it('contains no history, and as attachments only images that the model accepts', async () => {
+  it('sends the model no history, and as attachments only images that the model accepts', async () => {
     const attachments = [
       { type: 'image', url: 'i' },
       { type: 'file', url: 'f' },
@@ -65,7 +65,7 @@ describe('the model request of a router', () => {
     expect(record.conversations[0]?.model).toBeNull();
   });
 
-  it('is not sent without a route', async () => {
+  it('fails without a route', async () => {
     await expect(runNode(router({ edges: [['error', 'oops']] }))).rejects.toThrow('Router node has no routes defined');
   });
 });

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { newId } from '../../ids.js';
 import { idOfCursor, positionOfCursor, toCursor } from './cursor.js';
 
-describe('cursor', () => {
-  it('decodes to the values that it was made from', () => {
+describe('idOfCursor and positionOfCursor', () => {
+  it('return the values that toCursor has encoded', () => {
     const id = newId();
     expect(idOfCursor(toCursor('jobs', id), 'jobs', 'after')).toBe(id);
     fc.assert(
@@ -15,7 +15,7 @@ describe('cursor', () => {
     );
   });
 
-  it('is rejected for another list', () => {
+  it('reject a cursor of another list', () => {
     expect(() => idOfCursor(toCursor('threads', newId()), 'jobs', 'before')).toThrow(
       expect.objectContaining({ code: 'invalid_cursor', field: 'before' }),
     );
@@ -24,7 +24,7 @@ describe('cursor', () => {
     );
   });
 
-  it('rejects text that is not a cursor', () => {
+  it('reject text that is not a cursor', () => {
     const refuses = (text: string) => {
       expect(() => idOfCursor(text, 'jobs', 'after')).toThrow('does not belong to this list');
       expect(() => positionOfCursor(text, 'jobs', 'after')).toThrow('does not belong to this list');
