@@ -77,7 +77,7 @@ describe('workflow containers with a killed worker', () => {
     await stage.close();
   });
 
-  it.each(Object.entries(losses))('have the same outcome as without a kill: %s', (name, loss) => {
+  it.each(Object.entries(losses))('end with the same outcome as without a kill: %s', (name, loss) => {
     expect(lost.left[name]).toEqual(leftWithLoss(loss, calm.left[name]));
   });
 

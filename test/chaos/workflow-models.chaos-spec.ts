@@ -98,7 +98,7 @@ describe('workflow model calls with a killed worker', () => {
     await stage.close();
   });
 
-  it.each(Object.entries(losses))('have the same outcome as without a kill: %s', (name, loss) => {
+  it.each(Object.entries(losses))('end with the same outcome as without a kill: %s', (name, loss) => {
     expect(lost.left[name]).toEqual(leftWithLoss(loss, calm.left[name]));
   });
 

@@ -288,7 +288,7 @@ describe('completion headers', () => {
     [{ 'x-session-id': 'x'.repeat(201) }, 'Invalid X-Session-Id', 'x-session-id'],
     [{ 'idempotency-key': 'ü' }, 'Invalid Idempotency-Key', 'idempotency-key'],
     [{ 'idempotency-key': 'x'.repeat(256) }, 'Invalid Idempotency-Key', 'idempotency-key'],
-  ])('are rejected by name when invalid: %j', (given, message, param) => {
+  ])('cause an error that names the invalid header: %j', (given, message, param) => {
     expect(refusalOf(() => parseCompletionHeaders(given))).toEqual([400, message, param, null]);
   });
 });

@@ -58,7 +58,7 @@ describe('tools of startChat', () => {
     ['a timeout that is too long', { clientTools: [{ name: 'a', timeoutMs: 604_800_001 }] }, 'clientTools'],
     ['an empty device', { clientDeviceId: '' }, 'clientDeviceId'],
     ['an endless device', { clientDeviceId: 'x'.repeat(257) }, 'clientDeviceId'],
-  ])('are rejected by the name of the member: %s', (_, given, field) => {
+  ])('cause an error that names the invalid member: %s', (_, given, field) => {
     expect(refusal(given)).toEqual(['bad_request', field]);
   });
 });
