@@ -75,7 +75,7 @@ export class WorkflowMutationsResolver {
     return toWorkflowPayload(async () => ({ workflow: await this.workflows.offerAsTool(member, id, offered) }));
   }
 
-  @RequireAbility('manage', 'Workflow')
+  @RequireAbility('change', 'Workflow')
   @Mutation(() => WorkflowPayload, {
     description: "Copies a version's text to the draft. The published version stays.",
   })

@@ -38,7 +38,7 @@ export class WorkflowStartsResolver {
     );
   }
 
-  @RequireAbility('create', 'Job')
+  @RequireAbility('retry', 'Job')
   @Mutation(() => StartJobPayload, {
     description:
       'Runs an ended workflow job again from a node, as a new job of the same version. Results of earlier nodes are reused.',

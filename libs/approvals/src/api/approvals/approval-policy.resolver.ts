@@ -29,7 +29,7 @@ export class ApprovalPolicyResolver {
     private readonly replays: PolicyReplayService,
   ) {}
 
-  @RequireAbility('read', 'ToolCall')
+  @RequireAbility('read', 'Workspace')
   @Query(() => ApprovalPolicyModel, {
     nullable: true,
     description: 'The approval policy of the workspace. Null unless the caller is an admin.',
@@ -42,7 +42,7 @@ export class ApprovalPolicyResolver {
     return orNull(this.policies.find(member, version));
   }
 
-  @RequireAbility('read', 'ToolCall')
+  @RequireAbility('read', 'Workspace')
   @Query(() => PolicyExplanation, {
     nullable: true,
     description: 'The rule that would apply to a call. Runs nothing. Null unless the caller may read the policy.',
@@ -56,7 +56,7 @@ export class ApprovalPolicyResolver {
     return orNull(this.explainer.explain(member, made));
   }
 
-  @RequireAbility('read', 'ToolCall')
+  @RequireAbility('read', 'Workspace')
   @Query(() => PolicyReplayModel, {
     nullable: true,
     description:
@@ -70,7 +70,7 @@ export class ApprovalPolicyResolver {
     return orNull(this.replays.dryRun(member, { policy, lastCalls: lastCalls ?? usualReplay }));
   }
 
-  @RequireAbility('change', 'Workspace')
+  @RequireAbility('read', 'Workspace')
   @Query(() => ValidateApprovalPolicyPayload, {
     description:
       'Validates a policy of the workspace or of an agent. Saves nothing. Requires the right to read the policy.',

@@ -18,7 +18,7 @@ export class OutboundHostsResolver {
     return this.hosts.get(member);
   }
 
-  @RequireAbility('change', 'Workspace')
+  @RequireAbility('manage', 'WorkspaceTool')
   @Mutation(() => OutboundHostsPayload, { description: 'Sets the hosts that the tools of the workspace may reach.' })
   setOutboundHosts(
     @Args('input', { type: () => SetOutboundHostsInput, description: 'The hosts.' }) { hosts }: SetOutboundHostsInput,
