@@ -1,3 +1,4 @@
+import type { Type } from '@nestjs/common';
 import { SignJWT } from 'jose';
 
 import { type Auth, type KeyScope, type MemberPrincipal, openAuth, type Role } from '#auth';
@@ -23,6 +24,8 @@ export interface TestApiOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Whether the process also runs jobs. */
   readonly takesJobs?: boolean;
+  /** More modules of the application. */
+  readonly modules?: readonly Type[];
 }
 
 /** A member of a workspace, with a bearer credential that has every scope of the role. */
@@ -102,7 +105,7 @@ export async function startTestApi(database: TestDatabase, options: TestApiOptio
     host: '127.0.0.1',
     port: 0,
     auth,
-    modules: options.takesJobs === false ? [] : [WorkerModule],
+    modules: [...(options.takesJobs === false ? [] : [WorkerModule]), ...(options.modules ?? [])],
   });
   // On a busy machine a viewer may need long before it counts as present.
   Reflect.set(api.app.get(Presence), 'timeoutMs', 100_000);

@@ -1,7 +1,9 @@
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
 import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
 import { GraphQLModule } from '@nestjs/graphql';
 
+import { ResolverGuard } from '#auth/api';
 import { LOGGER } from '#platform';
 
 import { ContextFactory } from './graphql/context-factory.js';
@@ -35,6 +37,7 @@ import { StreamsModule } from './streams/streams.module.js';
   ],
   controllers: [ExplorerController],
   providers: [
+    { provide: APP_GUARD, useClass: ResolverGuard },
     ContextFactory,
     ExplorerPlugin,
     GraphqlExecutor,

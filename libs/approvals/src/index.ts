@@ -22,6 +22,7 @@ export { type DecidableRequest, mayDecide } from './policies/may-decide.js';
 export { type Explanation, PolicyExplainer } from './gate/policy-explainer.service.js';
 export { MAX_REPLAYED, PolicyReplayService } from './policies/policy-replay.service.js';
 export { type ApprovalOutcome, approvalReceipts, type ReceiptCall } from './requests/receipts.js';
+export { cannotDecide } from './interrupts/interrupts.errors.js';
 export { redactArguments } from './requests/redact-arguments.js';
 export type { PolicyReplay } from './policies/replay-tally.js';
 export { type ClientCall, clientToolInterrupt, type ClientToolRequest } from './client-tools/client-tool-interrupt.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { type DeniedAction, forbiddenReason } from './ability.factory.js';
+import { type DeniedAction, forbiddenReason, refusalOf } from './ability.factory.js';
 import { keyPrincipal, type KeyScope, type Role, userPrincipal } from './principal.js';
 
 const workspaceId = 'w';
@@ -28,5 +28,33 @@ describe('forbiddenReason', () => {
     [key('member', ['read']), roles, 'The role "member" cannot change roles. Ask an owner or admin of the workspace.'],
   ])('names the scope, the token or the role that is missing: %j', (principal, denied, reason) => {
     expect(forbiddenReason(principal, denied)).toBe(reason);
+  });
+});
+
+describe('refusalOf', () => {
+  it.each([
+    [user('member'), 'cancel', 'Job', null],
+    [
+      user('viewer'),
+      'cancel',
+      'Job',
+      'The role "viewer" cannot cancel jobs of other users. Ask an owner or admin of the workspace.',
+    ],
+    [
+      key('member', ['read']),
+      'cancel',
+      'Job',
+      'This API key cannot cancel jobs of other users: it lacks the scope "write".',
+    ],
+    [
+      user('viewer'),
+      'create',
+      'Thread',
+      'The role "viewer" cannot create this thread. Ask an owner, admin or member of the workspace.',
+    ],
+    [key('owner', ['read']), 'change', 'Workspace', 'Workspace not found or unauthorized'],
+    [key('owner', ['admin']), 'manage', 'Membership', 'API keys cannot change roles. Sign in as an owner or admin.'],
+  ] as const)('is forbidden to readers and not_found to others: %j %s %s', (principal, action, subject, message) => {
+    expect(refusalOf(principal, { action, subject })?.message ?? null).toBe(message);
   });
 });

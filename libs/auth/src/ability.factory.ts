@@ -1,6 +1,6 @@
 import { accessibleBy } from '@casl/prisma/runtime';
 
-import type { Scope, ScopedSubject } from '#platform';
+import type { AppError, Scope, ScopedSubject } from '#platform';
 
 import {
   type AbilitySubject,
@@ -87,6 +87,39 @@ function phraseOf({ action, subject, row }: DeniedAction): string {
     return `${action === 'delete' ? 'revoke an invitation' : 'invite a member'} with the role "${role}"`;
   if (subject === 'Membership') return action === 'delete' ? `remove a member with the role "${role}"` : 'change roles';
   return `${verbs[action]} ${plurals[subject]}`;
+}
+
+/**
+ * The error for a principal who may do this to no row of the subject: `forbidden` if it may read some of them, else `not_found`, as
+ * `assertCan` decides about one row. Null: it may do this to some rows.
+ */
+export function refusalOf(
+  principal: Principal,
+  { action, subject }: Pick<DeniedAction, 'action' | 'subject'>,
+): AppError | null {
+  const ability = abilityOf(principal);
+  if (ability.can(action, subject)) return null;
+  if (!ability.can('read', subject)) return notFound(subject);
+  return forbidden(forbiddenReason(principal, { action, subject, row: exampleRow(principal, { action, subject }) }));
+}
+
+/** A row that explains a refusal: of another user, or of the principal if only those may ever be changed. */
+function exampleRow(principal: Principal, { action, subject }: Pick<DeniedAction, 'action' | 'subject'>) {
+  const { workspaceId, userId, kind } = principal;
+  const rowOf = (id: string) => ({
+    ...{ id: workspaceId, workspaceId, userId: id, createdBy: id, requester: id },
+    role: 'member',
+  });
+  const others = rowOf('');
+  if (userId === null) return others;
+  const own = rowOf(userId);
+  const isOnlyForOwn = (who: Principal) => {
+    const ability = defineAbility(who);
+    return ability.can(action, asSubject(subject, own)) && !ability.can(action, asSubject(subject, others));
+  };
+  const owner = userPrincipal({ workspaceId, userId, role: 'owner', expiresAt: 0 });
+  const unlimited = kind === 'key' ? { ...principal, scopes: KEY_SCOPES } : principal;
+  return isOnlyForOwn(owner) || isOnlyForOwn(unlimited) ? own : others;
 }
 
 /** The list of roles as text, such as `an owner or admin`. */

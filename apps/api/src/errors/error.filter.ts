@@ -1,6 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject } from '@nestjs/common';
 import type { Request, Response } from 'express';
 
+import { RefusedField } from '#auth/api';
 import { AppError, Config, defined, LOGGER, type Logger, type Storable, toStorable, toUnavailable } from '#platform';
 import { errorRowOf, isExpected, tooLarge } from '#platform/api';
 
@@ -8,7 +9,7 @@ import { RefusalDelay } from '../refusals/refusal-delay.js';
 import { requestIdOf } from './request-id.js';
 import { isOpenAiPath, reasonOf, toOpenAiReply } from './to-openai-reply.js';
 
-/** Writes every error of the REST endpoints in one shape. GraphQL errors pass through: Apollo and graphql-ws format their own. */
+/** Writes every error of the REST endpoints in one shape. GraphQL errors pass through: Apollo and graphql-ws format their own. A refused field gets its result. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(
@@ -18,7 +19,7 @@ export class ErrorFilter implements ExceptionFilter {
   ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): unknown {
-    if (host.getType<string>() !== 'http') return thrown;
+    if (host.getType<string>() !== 'http') return thrown instanceof RefusedField ? thrown.result : thrown;
     const http = host.switchToHttp();
     const response = http.getResponse<Response>();
     const requestId = requestIdOf(response);

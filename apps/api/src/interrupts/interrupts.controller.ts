@@ -3,9 +3,9 @@ import { Reflector } from '@nestjs/core';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { z } from 'zod';
 
-import { humanInputActions } from '#approvals';
+import { cannotDecide, humanInputActions } from '#approvals';
 import { Authenticator, type MemberPrincipal } from '#auth';
-import { CurrentPrincipal, RequireAbility } from '#auth/api';
+import { CurrentPrincipal, RequireAbility, RequireAuthentication } from '#auth/api';
 import { decidableBy, interruptKinds, interruptStatuses, requestNotFound, RowWorkspacesRepository } from '#jobs';
 import { RowPrincipalGuard } from '#jobs/api';
 import { ApiJsonBody, ApiRefusals, ApiReply, missing, named } from '#platform/api';
@@ -129,7 +129,7 @@ export class InterruptsController {
   @ApiOperation({ operationId: 'decideNothing', summary: 'The same without an id: always 400' })
   @ApiJsonBody(interruptBodies.decision)
   @ApiRefusals(400, 401, 403, 404, 409, 410, 422)
-  @RequireAbility('approve', 'Interrupt')
+  @RequireAuthentication()
   decideNothing(): never {
     throw missing('request ID');
   }
@@ -140,7 +140,7 @@ export class InterruptsController {
   @ApiJsonBody(interruptBodies.decision)
   @ApiReply(200, interruptBodies.interrupt, 'It is settled.')
   @ApiRefusals(400, 401, 403, 404, 409, 410, 422)
-  @RequireAbility('approve', 'Interrupt')
+  @RequireAbility('approve', 'Interrupt', { refused: cannotDecide })
   decide(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Param('id') id: string,

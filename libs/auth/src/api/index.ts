@@ -4,7 +4,7 @@ export { CurrentPrincipal } from './current-principal.js';
 export { byId, byOwner, FeatureLoaders, maxBatchSize, valueOf } from './feature-loaders.js';
 export { FeatureFlagsApiModule } from './flags/feature-flags-api.module.js';
 export { GraphqlContext } from './graphql-context.js';
-export { PrincipalGuard } from './principal.guard.js';
+export { PrincipalGuard, type RefusedCall } from './principal.guard.js';
 export {
   Public,
   publicKey,
@@ -14,6 +14,7 @@ export {
   requiredAbilityKey,
   requiredAuthenticationKey,
 } from './require-ability.js';
+export { RefusedField, ResolverGuard } from './resolver.guard.js';
 export { type AccessWatch, type LostReason, ViewerAccess } from './viewer-access.js';
 export { Viewers } from './viewers.js';
 export { ViewersModule } from './viewers.module.js';

@@ -5,14 +5,22 @@ import type { Request } from 'express';
 import { AppError } from '#platform';
 import { readBody } from '#platform/api';
 
-import { abilityOf } from '../ability.factory.js';
+import { forbidden } from '../auth.errors.js';
 import { Authenticator } from '../authentication/authenticator.service.js';
 import type { MemberPrincipal } from '../principal.js';
 import { credentialsOf } from './credentials-of.js';
 import { rememberPrincipal } from './current-principal.js';
-import { ownBodyKey, type RequiredAbility, requiredAbilityKey } from './require-ability.js';
+import { declaredBy, refusalBy } from './declared-ability.js';
+import { ownBodyKey } from './require-ability.js';
 
-/** Rejects a request without a valid credential, and a route that names no required right. Reads the body last. */
+/** A call that the declaration of its route refuses. */
+export interface RefusedCall {
+  readonly request: Request;
+  readonly principal: MemberPrincipal;
+  readonly refusal: AppError;
+}
+
+/** Rejects a request without a valid credential, or without the right that its route declares. Reads the body last. */
 @Injectable()
 export class PrincipalGuard implements CanActivate {
   constructor(
@@ -20,17 +28,15 @@ export class PrincipalGuard implements CanActivate {
     private readonly reflector: Reflector,
   ) {}
 
-  /** Throws `unauthenticated`, `not_found` (the workspace), `bad_request` (the token must name a workspace), `forbidden`, `rate_limited`. */
+  /** Throws `unauthenticated`, `not_found` (the workspace, or a row), `bad_request` (the token must name a workspace), `forbidden`, `rate_limited`. */
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const asked = this.reflector.get<RequiredAbility | undefined>(requiredAbilityKey, context.getHandler());
-    if (asked === undefined) throw new Error(`${context.getHandler().name} has no @RequireAbility`);
+    const declared = declaredBy(this.reflector, context);
     const request = context.switchToHttp().getRequest<Request>();
-    const principal = await this.authenticate(request, asked);
-    // Rights to read and change depend on the row, which is checked where it is read (an absent row and a forbidden one give the same error).
-    // A new row does not exist yet, so this right is checked here.
-    if (asked.action === 'create' && !abilityOf(principal).can('create', asked.subject)) {
-      throw new AppError({ code: 'forbidden', message: 'Forbidden' });
-    }
+    const principal = await this.authenticate(request, declared?.unauthenticatedText);
+    const refusal = refusalBy(declared, principal);
+    // A row that does not exist yet has no reader who could be told more.
+    if (refusal !== null && declared?.action === 'create') throw forbidden();
+    if (refusal !== null) await this.refuse({ request, principal, refusal });
     rememberPrincipal(request, principal);
     if (!this.reflector.get<boolean | undefined>(ownBodyKey, context.getHandler()))
       await readBody(request, principal.userId);
@@ -42,7 +48,12 @@ export class PrincipalGuard implements CanActivate {
     return this.authenticator.authenticate(credentialsOf(request.headers));
   }
 
-  private async authenticate(request: Request, { unauthenticatedText }: RequiredAbility): Promise<MemberPrincipal> {
+  /** Throws the refusal of a caller without the declared right. */
+  protected refuse({ refusal }: RefusedCall): Promise<void> {
+    return Promise.reject(refusal);
+  }
+
+  private async authenticate(request: Request, unauthenticatedText: string | undefined): Promise<MemberPrincipal> {
     try {
       return await this.enter(request);
     } catch (error) {

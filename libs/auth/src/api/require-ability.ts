@@ -1,26 +1,33 @@
 import { SetMetadata } from '@nestjs/common';
 
+import type { AppError } from '#platform';
+
 import type { AbilitySubject, Action } from '../abilities.js';
 
-/** The right that a route requires. */
-export interface RequiredAbility {
-  readonly action: Action;
-  readonly subject: AbilitySubject;
+/** The errors of an endpoint, where the usual ones do not fit. */
+export interface RefusalWords {
   /** The message for a caller without a credential, if a contract fixes its wording. */
   readonly unauthenticatedText?: string;
+  /** The error for a caller who may not read the kind of rows either: the one of an absent row. */
+  readonly absent?: () => AppError;
+  /** The error for a caller who may read the kind of rows, but lacks the action. */
+  readonly refused?: () => AppError;
+}
+
+/** The right that an endpoint requires. */
+export interface RequiredAbility extends RefusalWords {
+  readonly action: Action;
+  readonly subject: AbilitySubject;
 }
 
 export const requiredAbilityKey = 'nightshift:required-ability';
 
 /**
- * Declares the right that a route requires; `PrincipalGuard` refuses routes without one. The guard checks only the kind of row; the row
- * itself is checked where it is read.
+ * Declares the right that an endpoint requires. `PrincipalGuard` (REST) and `ResolverGuard` (GraphQL) refuse callers without it, and every
+ * endpoint without a declaration. They check the kind of row; the row itself is checked where it is read.
  */
-export const RequireAbility = (
-  action: Action,
-  subject: AbilitySubject,
-  words: Pick<RequiredAbility, 'unauthenticatedText'> = {},
-) => SetMetadata(requiredAbilityKey, { action, subject, ...words } satisfies RequiredAbility);
+export const RequireAbility = (action: Action, subject: AbilitySubject, words: RefusalWords = {}) =>
+  SetMetadata(requiredAbilityKey, { action, subject, ...words } satisfies RequiredAbility);
 
 export const requiredAuthenticationKey = 'nightshift:required-authentication';
 

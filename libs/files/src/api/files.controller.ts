@@ -7,6 +7,7 @@ import type { MemberPrincipal } from '#auth';
 import { CurrentPrincipal, PrincipalGuard, ReadsOwnBody, RequireAbility } from '#auth/api';
 import { ApiMediaReply, ApiRefusals, ApiReply, named } from '#platform/api';
 
+import { fileNotFound } from '../files.errors.js';
 import { Files } from '../files.service.js';
 import { FileDownload } from './file-download.js';
 import { FileUpload } from './file-upload.js';
@@ -68,7 +69,7 @@ export class FilesController {
   @ApiMediaReply(304, 'The client has the content.', {})
   @ApiMediaReply(416, 'The range is outside of the content.', {})
   @ApiRefusals(401, 404, 429, 503)
-  @RequireAbility('read', 'StoredFile')
+  @RequireAbility('read', 'StoredFile', { absent: fileNotFound })
   download(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Req() request: Request<{ hash: string }>,
@@ -82,7 +83,7 @@ export class FilesController {
   @ApiMediaReply(204, 'It is deleted.', {})
   @ApiRefusals(401, 403, 404, 503)
   @HttpCode(204)
-  @RequireAbility('delete', 'StoredFile')
+  @RequireAbility('delete', 'StoredFile', { absent: fileNotFound })
   async remove(@CurrentPrincipal() principal: MemberPrincipal, @Param('hash') hash: string): Promise<void> {
     await this.files.remove(principal, hash);
   }

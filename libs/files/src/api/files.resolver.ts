@@ -11,6 +11,7 @@ import {
   toPayload,
 } from '#platform/api';
 
+import { fileNotFound } from '../files.errors.js';
 import { Files } from '../files.service.js';
 import type { StoredFile } from '../stored-file.js';
 import { DeleteFileInput, FileConnection, FileModel, FilePayload } from './file.model.js';
@@ -39,7 +40,7 @@ export class FilesResolver {
     return orNull(this.stored.get(member, hash));
   }
 
-  @RequireAbility('delete', 'StoredFile')
+  @RequireAbility('delete', 'StoredFile', { absent: fileNotFound })
   @Mutation(() => FilePayload, {
     description:
       'Deletes a file. Members can delete their own files, owners and admins all. Messages keep their reference, and models read a note instead of the file.',

@@ -3,12 +3,12 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
-import { CurrentPrincipal, PrincipalGuard, RequireAbility } from '#auth/api';
+import { CurrentPrincipal, PrincipalGuard, RequireAbility, RequireAuthentication } from '#auth/api';
 import { ApiRefusals, ApiReply } from '#platform/api';
 
 import type { MessageRef } from '../jobs.repository.js';
 import { type AdmissionAbortReply, JobAbort } from './job-abort.js';
-import { type AdmittedJob, JobAdmissions } from './job-admissions.js';
+import { admissionNotFound, type AdmittedJob, JobAdmissions } from './job-admissions.js';
 import { type AdmissionAbortBody, admissionAbortBody, jobReplies, messageQuery } from './job-schemas.js';
 
 /**
@@ -38,7 +38,7 @@ export class AdmissionController {
   @Get('admission')
   @ApiOperation({ operationId: 'getNoAdmission', summary: 'Get a job without an idempotency key: always 400' })
   @ApiRefusals(400, 401, 404)
-  @RequireAbility('read', 'Job')
+  @RequireAuthentication()
   findNothing(@CurrentPrincipal() principal: MemberPrincipal): Promise<AdmittedJob> {
     return this.admissions.find(principal, '');
   }
@@ -47,7 +47,7 @@ export class AdmissionController {
   @ApiOperation({ operationId: 'getAdmission', summary: 'Get the job of an idempotency key' })
   @ApiReply(200, jobReplies.admitted, 'The job.')
   @ApiRefusals(400, 401, 404)
-  @RequireAbility('read', 'Job')
+  @RequireAbility('read', 'Job', { absent: admissionNotFound })
   find(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Param('admissionId') admissionId: string,

@@ -18,6 +18,8 @@ export interface AdmittedJob {
   readonly messageId: string | null;
 }
 
+export const admissionNotFound = () => new AppError({ code: 'not_found', message: 'No job for this admission' });
+
 /** Finds jobs by values that their starter chose: the idempotency key, or the ids of the thread and the message. */
 @Injectable()
 export class JobAdmissions {
@@ -31,7 +33,7 @@ export class JobAdmissions {
   async find(principal: Principal, key: string): Promise<AdmittedJob> {
     if (!/^[\x21-\x7e]{1,255}$/.test(key)) throw new AppError({ code: 'bad_request', message: 'Missing admission ID' });
     const known = await this.jobs.findAdmission(scopeOf(principal), key);
-    if (known?.jobId == null) throw new AppError({ code: 'not_found', message: 'No job for this admission' });
+    if (known?.jobId == null) throw admissionNotFound();
     return this.shown(await this.access.read(principal, known.jobId));
   }
 

@@ -2,7 +2,7 @@ import type { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 
 import type { Authenticator, MemberPrincipal } from '#auth';
-import { credentialsOf, PrincipalGuard } from '#auth/api';
+import { credentialsOf, PrincipalGuard, type RefusedCall } from '#auth/api';
 import { AppError, isId } from '#platform';
 
 import type { RowKind, RowWorkspacesRepository } from '../row-workspaces.repository.js';
@@ -36,6 +36,18 @@ export abstract class RowPrincipalGuard extends PrincipalGuard {
       const isNotMember = error instanceof AppError && error.code === 'not_found';
       throw isNotMember && request.params['id'] !== undefined ? this.rows.absent() : error;
     }
+  }
+
+  /**
+   * To a caller who may read rows of this kind, an absent row is absent and not forbidden. The handler reports it, in the form of its
+   * contract. Only a refused call costs this query.
+   */
+  protected override async refuse(call: RefusedCall): Promise<void> {
+    const { request, principal, refusal } = call;
+    const id = request.params['id'];
+    if (typeof id !== 'string') return super.refuse(call);
+    if (refusal.code === 'not_found') throw this.rows.absent();
+    if ((await this.rows.workspaces.find(this.rows.kind, id, [principal.workspaceId])) !== null) throw refusal;
   }
 
   private async enterRow(request: Request): Promise<MemberPrincipal> {

@@ -8,7 +8,7 @@ export { connectionOf } from './connections/connection.model.js';
 export { idOfCursor, positionOfCursor, textOfCursor, toCursor } from './connections/cursor.js';
 export { toForwardConnection, toForwardPage } from './connections/forward-page.js';
 export { ForwardPageArgs, PageArgs } from './connections/page.args.js';
-export { type ConnectionOf, toConnection } from './connections/to-connection.js';
+export { type ConnectionOf, emptyConnection, toConnection } from './connections/to-connection.js';
 export { listCost, pageCost, toWantedPage, type WantedPage } from './connections/to-page.js';
 export { errorRowOf, errorTable, isExpected } from './errors/error-table.js';
 export {

@@ -14,6 +14,7 @@ import {
 } from '#platform/api';
 
 import type { Schedule, ScheduledChat } from '../schedule.js';
+import { scheduleNotFound } from '../schedules.errors.js';
 import { SchedulesService } from '../schedules.service.js';
 import { RemoveChatScheduleInput, SaveChatScheduleInput, SetChatScheduleEnabledInput } from './schedule.input.js';
 import { ChatScheduleConnection, ChatScheduleModel, ChatSchedulePayload, ScheduledAgent } from './schedule.model.js';
@@ -72,7 +73,7 @@ export class ChatSchedulesResolver {
     return chat?.threadRef ?? null;
   }
 
-  @RequireAbility('change', 'Schedule')
+  @RequireAbility('change', 'Schedule', { absent: scheduleNotFound })
   @Mutation(() => ChatSchedulePayload, {
     description:
       'Creates a schedule of a chat, or replaces the one with this `id` or `name`. Members can change their own schedules; owners and admins can change all.',
@@ -88,7 +89,7 @@ export class ChatSchedulesResolver {
     });
   }
 
-  @RequireAbility('change', 'Schedule')
+  @RequireAbility('change', 'Schedule', { absent: scheduleNotFound })
   @Mutation(() => ChatSchedulePayload, {
     description:
       'Enables or disables a schedule of a chat, starting with its next scheduled time. Members can change their own schedules; owners and admins can change all.',
@@ -103,7 +104,7 @@ export class ChatSchedulesResolver {
     }));
   }
 
-  @RequireAbility('change', 'Schedule')
+  @RequireAbility('change', 'Schedule', { absent: scheduleNotFound })
   @Mutation(() => ChatSchedulePayload, {
     description: 'Removes a schedule of a chat; its jobs continue. Members remove their own, owners and admins all.',
   })

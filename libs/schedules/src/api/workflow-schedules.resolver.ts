@@ -12,6 +12,7 @@ import {
 } from '#platform/api';
 
 import type { Schedule } from '../schedule.js';
+import { scheduleNotFound } from '../schedules.errors.js';
 import { SchedulesService } from '../schedules.service.js';
 import {
   RemoveWorkflowScheduleInput,
@@ -56,7 +57,7 @@ export class WorkflowSchedulesResolver {
     return orNull(this.schedules.get(member, id));
   }
 
-  @RequireAbility('manage', 'Workflow')
+  @RequireAbility('manage', 'Workflow', { absent: scheduleNotFound })
   @Mutation(() => WorkflowSchedulePayload, {
     description:
       'Creates a schedule, or replaces the one with this `id` or `name`. Requires the right to manage workflows.',
@@ -69,7 +70,7 @@ export class WorkflowSchedulesResolver {
     return toPayload(async () => ({ schedule: await this.schedules.save(member, { id, workflowRef, ...terms }) }));
   }
 
-  @RequireAbility('manage', 'Workflow')
+  @RequireAbility('manage', 'Workflow', { absent: scheduleNotFound })
   @Mutation(() => WorkflowSchedulePayload, {
     description:
       'Enables or disables a schedule, starting with its next scheduled time. Requires the right to manage workflows.',
@@ -82,7 +83,7 @@ export class WorkflowSchedulesResolver {
     return toPayload(async () => ({ schedule: await this.schedules.setEnabled(member, id, { enabled }) }));
   }
 
-  @RequireAbility('manage', 'Workflow')
+  @RequireAbility('manage', 'Workflow', { absent: scheduleNotFound })
   @Mutation(() => WorkflowSchedulePayload, {
     description: 'Removes a schedule; its jobs continue. Requires the right to manage workflows.',
   })

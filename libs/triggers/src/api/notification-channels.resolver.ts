@@ -4,7 +4,7 @@ import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { listCost, toPayload } from '#platform/api';
 
 import type { NotificationChannel } from '../outbound/notifications/notification-channel.js';
-import { NotificationChannels } from '../outbound/notifications/notification-channels.service.js';
+import { channelNotFound, NotificationChannels } from '../outbound/notifications/notification-channels.service.js';
 import {
   ConfirmNotificationChannelInput,
   NotificationChannelInput,
@@ -28,7 +28,7 @@ export class NotificationChannelsResolver {
     return this.channels.list(member);
   }
 
-  @RequireAbility('change', 'NotificationChannel')
+  @RequireAbility('change', 'NotificationChannel', { absent: channelNotFound })
   @Mutation(() => NotificationChannelPayload, {
     description:
       'Creates a notification channel, or replaces the one with this `id`. The server sends a code for `confirmNotificationChannel` to an e-mail address, unless the token proves that the issuer verified it.',
@@ -44,7 +44,7 @@ export class NotificationChannelsResolver {
     });
   }
 
-  @RequireAbility('change', 'NotificationChannel')
+  @RequireAbility('change', 'NotificationChannel', { absent: channelNotFound })
   @Mutation(() => NotificationChannelPayload, { description: 'Confirms the e-mail address of a channel.' })
   confirmNotificationChannel(
     @Args('input', { type: () => ConfirmNotificationChannelInput, description: 'The channel and the code.' })
@@ -54,7 +54,7 @@ export class NotificationChannelsResolver {
     return toPayload(async () => ({ channel: await this.channels.confirm(member, id, code) }));
   }
 
-  @RequireAbility('change', 'NotificationChannel')
+  @RequireAbility('change', 'NotificationChannel', { absent: channelNotFound })
   @Mutation(() => NotificationChannelPayload, {
     description: 'Sends another code to the address of a channel. A user can request 5 codes in an hour.',
   })
@@ -66,7 +66,7 @@ export class NotificationChannelsResolver {
     return toPayload(async () => ({ channel: await this.channels.requestCode(member, id) }));
   }
 
-  @RequireAbility('change', 'NotificationChannel')
+  @RequireAbility('change', 'NotificationChannel', { absent: channelNotFound })
   @Mutation(() => NotificationChannelPayload, {
     description:
       'Sends a test message over a channel. `lastSentAt` or `lastError` of the channel then shows the result.',
@@ -79,7 +79,7 @@ export class NotificationChannelsResolver {
     return toPayload(async () => ({ channel: await this.channels.test(member, id) }));
   }
 
-  @RequireAbility('change', 'NotificationChannel')
+  @RequireAbility('change', 'NotificationChannel', { absent: channelNotFound })
   @Mutation(() => NotificationChannelPayload, { description: 'Removes a channel. Its pending messages are not sent.' })
   removeNotificationChannel(
     @Args('input', { type: () => NotificationChannelInput, description: 'The channel.' })

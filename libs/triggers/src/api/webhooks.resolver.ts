@@ -1,5 +1,6 @@
 import { Args, Context, ID, Mutation, Query, Resolver } from '@nestjs/graphql';
 
+import { notFound } from '#auth';
 import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { Secret } from '#platform';
 import {
@@ -47,7 +48,7 @@ export class WebhooksResolver {
     return this.endpoints.list(member);
   }
 
-  @RequireAbility('manage', 'WebhookEndpoint')
+  @RequireAbility('manage', 'WebhookEndpoint', { absent: () => notFound('WebhookEndpoint') })
   @Query(() => WebhookEndpointModel, { nullable: true, description: 'A webhook endpoint. Null: not found.' })
   webhookEndpoint(
     @Args('id', { type: () => ID, description: 'Its id.' }) id: string,

@@ -8,12 +8,17 @@ import { AppError } from '#platform';
 import { HitlRequestsRepository } from '../state/hitl-requests.repository.js';
 import type { WorkflowAnswer } from './workflow-schemas.js';
 
+const notFoundText = 'HITL request not found';
+
 /** The messages that clients of this route expect. */
 const words: Readonly<Record<string, string>> = {
-  not_found: 'HITL request not found',
+  not_found: notFoundText,
   already_answered: 'HITL request already answered',
   expired: 'HITL request expired',
 };
+
+/** The error for a request that is absent, or that the caller may not see. */
+export const hitlRequestNotFound = () => new AppError({ code: 'not_found', message: notFoundText });
 
 /** Decides questions of workflows at the route of OR3 clients, by the ids that their requests contain. */
 @Injectable()

@@ -18,6 +18,7 @@ import {
 import type { WorkflowIssue } from '../definition/validation/issue.js';
 import type { Validation } from '../definition/validation/validate.js';
 import type { Workflow, WorkflowVersion } from '../definitions/workflow.js';
+import { workflowNotFound } from '../definitions/workflows.errors.js';
 import { WorkflowsService } from '../definitions/workflows.service.js';
 import {
   WorkflowConnection,
@@ -58,7 +59,7 @@ export class WorkflowsResolver {
     return orNull(this.workflows.get(member, id));
   }
 
-  @RequireAbility('read', 'Workflow')
+  @RequireAbility('read', 'Workflow', { absent: workflowNotFound })
   @Query(() => WorkflowVersionConnection, {
     description: 'The published versions of a workflow, newest first.',
     complexity: pageCost,
@@ -84,7 +85,7 @@ export class WorkflowsResolver {
     return orNull(this.workflows.version(member, workflowId, number));
   }
 
-  @RequireAbility('create', 'Workflow')
+  @RequireAbility('read', 'Workflow')
   @Query(() => WorkflowValidationModel, {
     description: 'Validates a definition as a save would. Stores nothing.',
     complexity: cpuBoundCost,

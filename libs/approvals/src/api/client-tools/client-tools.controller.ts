@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 
 import type { MemberPrincipal } from '#auth';
-import { CurrentPrincipal, RequireAbility } from '#auth/api';
+import { CurrentPrincipal, RequireAbility, RequireAuthentication } from '#auth/api';
 import { JobPrincipalGuard } from '#jobs/api';
 import { ApiRefusals, ApiReply } from '#platform/api';
 
@@ -35,7 +35,7 @@ export class ClientToolsController {
   @ApiOperation({ operationId: 'getClientToolCapability', summary: 'Check whether client tools are enabled' })
   @ApiReply(200, clientToolReplies.capability, 'The decision.')
   @ApiRefusals(401)
-  @RequireAbility('read', 'Job')
+  @RequireAuthentication()
   capability(): { readonly available: boolean } {
     return { available: this.theSwitch.isOn };
   }

@@ -2,9 +2,11 @@ import { Args, Context, Mutation, ResolveField, Resolver } from '@nestjs/graphql
 
 import { type GraphqlContext, RequireAbility } from '#auth/api';
 import type { Interrupt } from '#jobs';
+import { requestNotFound } from '#jobs';
 import { isId } from '#platform';
 import { toPayload, type UserError } from '#platform/api';
 
+import { cannotDecide } from '../../interrupts/interrupts.errors.js';
 import { InterruptsService } from '../../interrupts/interrupts.service.js';
 import { InterruptModel } from './interrupt.model.js';
 import { InterruptLoaders } from './interrupt-loaders.js';
@@ -25,7 +27,7 @@ export class InterruptMutationsResolver {
     private readonly loaders: InterruptLoaders,
   ) {}
 
-  @RequireAbility('approve', 'Interrupt')
+  @RequireAbility('approve', 'Interrupt', { absent: requestNotFound, refused: cannotDecide })
   @Mutation(() => ResolveInterruptPayload, {
     description:
       'Decides one interrupt by its id. The first decision counts; the same decision again returns the same outcome.',

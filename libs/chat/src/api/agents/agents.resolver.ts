@@ -12,6 +12,7 @@ import {
   toWantedPage,
 } from '#platform/api';
 
+import { agentNotFound } from '../../agents/agents.errors.js';
 import { AgentsService } from '../../agents/agents.service.js';
 import type { Agent, AgentVersion } from '../../input/agent.js';
 import { AgentConnection, AgentModel, AgentVersionConnection } from './agent.model.js';
@@ -44,7 +45,7 @@ export class AgentsResolver {
     return orNull(this.agentsOf.find(member, id));
   }
 
-  @RequireAbility('read', 'Agent')
+  @RequireAbility('read', 'Agent', { absent: agentNotFound })
   @Query(() => AgentVersionConnection, {
     name: versionKind,
     description: 'The versions of an agent, newest first.',

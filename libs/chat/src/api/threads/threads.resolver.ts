@@ -1,6 +1,7 @@
 import { Args, Context, ID, Mutation, Query, Resolver } from '@nestjs/graphql';
 
 import { type GraphqlContext, RequireAbility } from '#auth/api';
+import { threadNotFound } from '#jobs';
 import { type ConnectionOf, pageCost, toPayload } from '#platform/api';
 
 import type { Message, Thread } from '../../threads/thread.js';
@@ -65,7 +66,7 @@ export class ThreadsResolver {
     }));
   }
 
-  @RequireAbility('rename', 'Thread')
+  @RequireAbility('rename', 'Thread', { absent: threadNotFound })
   @Mutation(() => ThreadPayload, { description: 'Renames a thread.' })
   renameThread(
     @Args('input', { type: () => RenameThreadInput, description: 'The thread and its new name.' })

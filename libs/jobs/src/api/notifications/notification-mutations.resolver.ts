@@ -3,6 +3,7 @@ import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { toPayload } from '#platform/api';
 
+import { notificationNotFound } from '../../notifications/notifications.errors.js';
 import {
   MarkAllNotificationsReadInput,
   MarkAllNotificationsReadPayload,
@@ -16,7 +17,7 @@ import { OwnNotifications } from './own-notifications.js';
 export class NotificationMutationsResolver {
   constructor(private readonly notifications: OwnNotifications) {}
 
-  @RequireAbility('change', 'Notification')
+  @RequireAbility('change', 'Notification', { absent: notificationNotFound })
   @Mutation(() => MarkNotificationReadPayload, {
     description: 'Marks a notification of the caller as read. Idempotent.',
   })
@@ -28,7 +29,7 @@ export class NotificationMutationsResolver {
     return toPayload(async () => ({ notification: await this.notifications.markRead(member, id) }));
   }
 
-  @RequireAbility('change', 'Notification')
+  @RequireAbility('change', 'Notification', { absent: notificationNotFound })
   @Mutation(() => MarkAllNotificationsReadPayload, {
     description: 'Marks all notifications of the caller in this workspace as read.',
   })

@@ -42,3 +42,9 @@ export function toConnection<T>(rows: readonly T[], { page, cursorOf, count }: C
     },
   };
 }
+
+/** The only page of an empty list. */
+export function emptyConnection(): ConnectionOf<never> {
+  const pageInfo = { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null };
+  return { edges: [], nodes: [], pageInfo, totalCount: Promise.resolve(0) };
+}

@@ -6,6 +6,7 @@ import { CurrentPrincipal, PrincipalGuard, RequireAbility } from '#auth/api';
 import { ApiRefusals, ApiReply, toCursor } from '#platform/api';
 
 import { DeadToolCallsService } from '../../remote/dead-tool-calls.service.js';
+import { queuedCallNotFound } from '../../remote/tool-queue.errors.js';
 import { type CancelState, ToolQueueCancels } from '../../remote/tool-queue-cancels.js';
 import { type DeadToolCallQuery, deadToolCallQuery, toolQueueReplies } from './dead-tool-call-schemas.js';
 import { type DeadToolCallReply, toDeadToolCall } from './to-dead-tool-call.js';
@@ -60,7 +61,7 @@ export class ToolQueueController {
   @ApiReply(200, toolQueueReplies.cancelled, 'Its status.')
   @ApiRefusals(401, 403, 404)
   @HttpCode(200)
-  @RequireAbility('cancel', 'Job')
+  @RequireAbility('cancel', 'Job', { absent: queuedCallNotFound })
   async cancel(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Param('call') call: string,

@@ -12,6 +12,7 @@ import {
 } from '#platform/api';
 
 import { DeadToolCallsService } from '../../remote/dead-tool-calls.service.js';
+import { queuedCallNotFound } from '../../remote/tool-queue.errors.js';
 import { ToolQueueCancels } from '../../remote/tool-queue-cancels.js';
 import {
   CancelToolCallInput,
@@ -59,7 +60,7 @@ export class ToolQueueResolver {
     return toPayload(async () => ({ deadToolCall: toDeadToolCall(await this.letters.redrive(member, id)) }));
   }
 
-  @RequireAbility('cancel', 'Job')
+  @RequireAbility('cancel', 'Job', { absent: queuedCallNotFound })
   @Mutation(() => CancelToolCallPayload, {
     description: 'Cancels one isolated tool call; its job continues. Requires the right to cancel the job. Idempotent.',
   })

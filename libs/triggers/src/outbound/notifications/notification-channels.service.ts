@@ -297,7 +297,7 @@ function problem(field: string, message: string): AppError {
 }
 
 /** The same error for a channel that is absent or forbidden. */
-function channelNotFound(): AppError {
+export function channelNotFound(): AppError {
   return new AppError({ code: 'not_found', message: 'Notification channel not found' });
 }
 
