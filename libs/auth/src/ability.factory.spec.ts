@@ -33,28 +33,29 @@ describe('forbiddenReason', () => {
 
 describe('refusalOf', () => {
   it.each([
-    [user('member'), 'cancel', 'Job', null],
+    [user('member'), { action: 'cancel', subject: 'Job' }, null],
     [
       user('viewer'),
-      'cancel',
-      'Job',
+      { action: 'cancel', subject: 'Job' },
       'The role "viewer" cannot cancel jobs of other users. Ask an owner or admin of the workspace.',
     ],
     [
       key('member', ['read']),
-      'cancel',
-      'Job',
+      { action: 'cancel', subject: 'Job' },
       'This API key cannot cancel jobs of other users: it lacks the scope "write".',
     ],
     [
       user('viewer'),
-      'create',
-      'Thread',
+      { action: 'create', subject: 'Thread' },
       'The role "viewer" cannot create this thread. Ask an owner, admin or member of the workspace.',
     ],
-    [key('owner', ['read']), 'change', 'Workspace', 'Workspace not found or unauthorized'],
-    [key('owner', ['admin']), 'manage', 'Membership', 'API keys cannot change roles. Sign in as an owner or admin.'],
-  ] as const)('is forbidden to readers and not_found to others: %j %s %s', (principal, action, subject, message) => {
-    expect(refusalOf(principal, { action, subject })?.message ?? null).toBe(message);
+    [key('owner', ['read']), { action: 'change', subject: 'Workspace' }, 'Workspace not found or unauthorized'],
+    [
+      key('owner', ['admin']),
+      { action: 'manage', subject: 'Membership' },
+      'API keys cannot change roles. Sign in as an owner or admin.',
+    ],
+  ] as const)('is forbidden to readers and not_found to others: %j %j', (principal, asked, message) => {
+    expect(refusalOf(principal, asked)?.message ?? null).toBe(message);
   });
 });
