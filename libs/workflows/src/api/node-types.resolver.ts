@@ -1,7 +1,6 @@
-import { Context, Field, ObjectType, Query, Resolver } from '@nestjs/graphql';
+import { Field, ObjectType, Query, Resolver } from '@nestjs/graphql';
 
-import { abilityOf, asSubject } from '#auth';
-import { type GraphqlContext, RequireAbility } from '#auth/api';
+import { RequireAbility } from '#auth/api';
 import { Json, listCost } from '#platform/api';
 
 import { commonNodeSchema, type ListedNodeType, listNodeTypes } from '../plugin-nodes/list-node-types.js';
@@ -56,9 +55,7 @@ export class NodeTypesResolver {
       'The types of nodes that workflows may use: built-in types first, then types of the plugins of the process that responds.',
     complexity: listCost(40),
   })
-  workflowNodeTypes(@Context() { member }: GraphqlContext): readonly (ListedNodeType & { commonSchema: unknown })[] {
-    const { workspaceId } = member;
-    if (!abilityOf(member).can('read', asSubject('Workflow', { workspaceId }))) return [];
+  workflowNodeTypes(): readonly (ListedNodeType & { commonSchema: unknown })[] {
     return listNodeTypes(this.plugins.list()).map((type) => ({ ...type, commonSchema: commonNodeSchema }));
   }
 }
