@@ -3,7 +3,7 @@ export { abilityOf, assertCan, type Question, scopeOf } from './ability.factory.
 export type { ApiKey } from './api-keys/api-keys.repository.js';
 export { ApiKeysService, type NewApiKeyInput } from './api-keys/api-keys.service.js';
 export { type Auth, type AuthInit, openAuth } from './authentication/auth.js';
-export { notFound, unauthenticated } from './auth.errors.js';
+export { forbidden, notFound, unauthenticated } from './auth.errors.js';
 export { AuthModule } from './auth.module.js';
 export { Authenticator, type Credentials } from './authentication/authenticator.service.js';
 export {

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 
-import type { MemberPrincipal } from '#auth';
+import { forbidden, type MemberPrincipal } from '#auth';
 import { CurrentPrincipal, RequireAbility, RequireAuthentication } from '#auth/api';
 import { JobPrincipalGuard } from '#jobs/api';
 import { ApiRefusals, ApiReply } from '#platform/api';
@@ -46,7 +46,7 @@ export class ClientToolsController {
   @ApiReply(200, clientToolReplies.claim, 'Done.')
   @ApiRefusals(400, 401, 403, 404, 409, 413, 501)
   @HttpCode(200)
-  @RequireAbility('change', 'Job')
+  @RequireAbility('change', 'Job', { refused: forbidden })
   claim(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Param('id') id: string,
@@ -61,7 +61,7 @@ export class ClientToolsController {
   @ApiReply(200, clientToolReplies.validated, 'Done.')
   @ApiRefusals(400, 401, 403, 404, 409, 413, 501)
   @HttpCode(200)
-  @RequireAbility('change', 'Job')
+  @RequireAbility('change', 'Job', { refused: forbidden })
   validate(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Param('id') id: string,
@@ -76,7 +76,7 @@ export class ClientToolsController {
   @ApiReply(200, clientToolReplies.accepted, 'Done.')
   @ApiRefusals(400, 401, 403, 404, 409, 413, 501)
   @HttpCode(200)
-  @RequireAbility('change', 'Job')
+  @RequireAbility('change', 'Job', { refused: forbidden })
   result(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Param('id') id: string,

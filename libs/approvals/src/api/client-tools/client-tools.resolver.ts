@@ -1,5 +1,6 @@
 import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
+import { forbidden } from '#auth';
 import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { AppError } from '#platform';
 import { accept, toPayload } from '#platform/api';
@@ -22,7 +23,7 @@ export class ClientToolsResolver {
     private readonly theSwitch: ClientToolSwitch,
   ) {}
 
-  @RequireAbility('change', 'Job')
+  @RequireAbility('change', 'Job', { refused: forbidden })
   @Mutation(() => ClaimClientToolPayload, {
     description:
       'Claims a call for 30 s. If several clients claim the same call, only one succeeds. Validate the claim before running the tool.',
@@ -38,7 +39,7 @@ export class ClientToolsResolver {
     });
   }
 
-  @RequireAbility('change', 'Job')
+  @RequireAbility('change', 'Job', { refused: forbidden })
   @Mutation(() => ValidateClientToolPayload, {
     description:
       "Call it right before running the tool. The call then counts as started, and its claim lasts for the tool's timeout plus 30 s.",
@@ -50,7 +51,7 @@ export class ClientToolsResolver {
     return this.answer(() => this.service.validate(member, input.jobId, accept(claimReference, input)));
   }
 
-  @RequireAbility('change', 'Job')
+  @RequireAbility('change', 'Job', { refused: forbidden })
   @Mutation(() => SubmitClientToolResultPayload, {
     description: 'Submits the result of a call, once. Repeating the same submission is accepted.',
   })
