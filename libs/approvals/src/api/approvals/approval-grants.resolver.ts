@@ -1,9 +1,8 @@
 import { Args, Context, Mutation, Query, Resolver } from '@nestjs/graphql';
 
-import { type GraphqlContext, RequireAbility } from '#auth/api';
+import { type GraphqlContext, RequireAbility, RequireAuthentication } from '#auth/api';
 import { type ConnectionOf, pageCost, toForwardConnection, toForwardPage, toPayload } from '#platform/api';
 
-import { grantNotFound } from '../../approvals.errors.js';
 import type { ApprovalGrant } from '../../grants/approval-grants.repository.js';
 import { ApprovalGrantsService } from '../../grants/approval-grants.service.js';
 import {
@@ -36,7 +35,8 @@ export class ApprovalGrantsResolver {
     return toForwardConnection(page, args, { kind, idOf: ({ id }) => id });
   }
 
-  @RequireAbility('approve', 'ToolCall', { absent: grantNotFound })
+  // A requester whose role has become viewer may still revoke the grants that they received.
+  @RequireAuthentication()
   @Mutation(() => ApprovalGrantPayload, {
     description:
       'Revokes a grant at once. The principal who gave the grant, its requester and approvers may revoke it. Idempotent.',

@@ -6,7 +6,6 @@ import { requestNotFound } from '#jobs';
 import { isId } from '#platform';
 import { toPayload, type UserError } from '#platform/api';
 
-import { cannotDecide } from '../../interrupts/interrupts.errors.js';
 import { InterruptsService } from '../../interrupts/interrupts.service.js';
 import { InterruptModel } from './interrupt.model.js';
 import { InterruptLoaders } from './interrupt-loaders.js';
@@ -27,7 +26,8 @@ export class InterruptMutationsResolver {
     private readonly loaders: InterruptLoaders,
   ) {}
 
-  @RequireAbility('approve', 'Interrupt', { absent: requestNotFound, refused: cannotDecide })
+  // A reader who may not decide gets the request next to the error, so the handler checks the right to decide.
+  @RequireAbility('read', 'Interrupt', { absent: requestNotFound })
   @Mutation(() => ResolveInterruptPayload, {
     description:
       'Decides one interrupt by its id. The first decision counts; the same decision again returns the same outcome.',
