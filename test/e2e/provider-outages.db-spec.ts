@@ -107,7 +107,10 @@ describe('chat job during a provider outage', () => {
     await stage.decide(stage.people.member, wait, { decision: 'give_up' });
     expect(await stage.ended(jobId)).toMatchObject({
       status: 'failed',
-      error: { code: 'model_rate_limited', message: expect.stringContaining('chose to stop waiting') },
+      error: {
+        ...{ code: 'model_rate_limited', retryable: true },
+        message: expect.stringContaining('chose to stop waiting'),
+      },
     });
   });
 
@@ -118,7 +121,10 @@ describe('chat job during a provider outage', () => {
     await fire(jobId);
     expect(await stage.ended(jobId)).toMatchObject({
       status: 'failed',
-      error: { code: 'model_unavailable', message: expect.stringContaining('did not recover within 24 hours') },
+      error: {
+        ...{ code: 'model_unavailable', retryable: true },
+        message: expect.stringContaining('did not recover within 24 hours'),
+      },
     });
   });
 

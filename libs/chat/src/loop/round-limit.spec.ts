@@ -30,7 +30,9 @@ it('the time limit of a round ends an incomplete response with model_timeout, af
   expect(await stream.next()).toEqual({ done: false, value: [part] });
   const end = stream.next();
   clock.advance(1_000);
-  await expect(end).rejects.toMatchObject({ code: 'model_timeout', retryable: false, afterFirstByte: true });
+  await expect(end).rejects.toMatchObject({
+    ...{ code: 'model_timeout', retryable: true, afterFirstByte: true, mayRestart: false },
+  });
   expect(clock.pending).toBe(0);
 });
 

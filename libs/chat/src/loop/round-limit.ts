@@ -35,7 +35,8 @@ function tookTooLong(limitMs: number): ModelError {
   return new ModelError({
     code: 'model_timeout',
     message: `The model did not finish its response within ${limitMs} ms`,
-    retryable: false,
+    retryable: true, // a new job may be faster; this job does not spend the same time again
     afterFirstByte: true,
+    mayRestart: false,
   });
 }

@@ -71,7 +71,7 @@ async function* askRound(input: LoopInput, rounds: readonly LoopRound[]): Steps<
       evenIfPaused = reply !== undefined && 'ask' in reply && reply.ask === 'probe';
       if (reply !== undefined && 'ask' in reply) continue;
     }
-    const mayRestart = failure instanceof ModelError && failure.afterFirstByte && failure.retryable && !signal.aborted;
+    const mayRestart = failure instanceof ModelError && failure.mayRestart && !signal.aborted;
     if (!mayRestart || restarts >= limits.maxRestartsPerRound) {
       return stoppedBy(failure, signal, { round, text: answer.text, reasoning: answer.reasoning });
     }

@@ -155,8 +155,8 @@ export class ConversationOutage {
   }
 }
 
-function timeOver({ code, message }: ModelError, waitForMs: number): AppError {
+function timeOver({ code, message, retryable }: ModelError, waitForMs: number): AppError {
   const hours = Math.round(waitForMs / 360_000) / 10;
   const time = hours >= 0.1 ? `${hours} hours` : `${waitForMs} ms`;
-  return new AppError({ code, message: `The model provider did not recover within ${time}. ${message}` });
+  return new AppError({ code, message: `The model provider did not recover within ${time}. ${message}`, retryable });
 }

@@ -59,7 +59,7 @@ export class ProviderOutages {
     const found = await this.outages.givenUp(job);
     if (found === null) return null;
     const message = `A member chose to stop waiting for the model provider. ${found.message}`;
-    return new AppError({ code: found.code, message });
+    return new AppError({ code: found.code, message, retryable: true }); // a job waits for transient failures only
   }
 
   private policyFor({ node }: CallingRun, terms: readonly (ProviderDownOptions | undefined)[]): RetryPolicy {

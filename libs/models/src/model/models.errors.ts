@@ -18,6 +18,7 @@ export type ModelErrorCode =
 export interface ModelErrorInit extends AppErrorInit {
   readonly code: ModelErrorCode;
   readonly afterFirstByte: boolean;
+  readonly mayRestart?: boolean;
   readonly status?: number;
   readonly isPaused?: boolean;
   readonly isProbed?: boolean;
@@ -28,6 +29,8 @@ export class ModelError extends AppError {
   override readonly code: ModelErrorCode;
   /** True if the consumer may have received part of the response: the round must restart and discard its text. */
   readonly afterFirstByte: boolean;
+  /** Whether the same job may request the round again, with its text discarded. Default: `retryable && afterFirstByte`. */
+  readonly mayRestart: boolean;
   /** The HTTP status of the provider's response, if there was one. */
   readonly status: number | undefined;
   /** True if the request was not sent, because requests to this provider are paused after several failures in a row. */
@@ -40,6 +43,7 @@ export class ModelError extends AppError {
     this.name = 'ModelError';
     this.code = init.code;
     this.afterFirstByte = init.afterFirstByte;
+    this.mayRestart = init.mayRestart ?? (this.retryable && init.afterFirstByte);
     this.status = init.status;
     this.isPaused = init.isPaused ?? false;
     this.isProbed = init.isProbed ?? false;
