@@ -105,4 +105,5 @@ process.exitCode = await launch({
   out: new Terminal(process.stdout, { noColor: true }),
   errors: new Terminal(process.stderr, { noColor: true }),
   logsGoToTerminal: false,
+  stopsAtHangUp: false,
 });

@@ -32,7 +32,7 @@ describe('launch', () => {
     const [out, errors] = [printed(), printed()];
     const roles = { all: starts, api: starts, worker: starts, tools: starts };
     const code = await launch({
-      ...{ words, environment, roles, logsGoToTerminal: false },
+      ...{ words, environment, roles, logsGoToTerminal: false, stopsAtHangUp: false },
       ...{ out: out.terminal, errors: errors.terminal },
     });
 

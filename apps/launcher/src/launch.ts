@@ -22,7 +22,7 @@ import { printSummary } from './summary.js';
 import type { Terminal } from './terminal/terminal.js';
 
 /** 128 + the number of the signal, by convention (POSIX shells). */
-const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 /** How long (ms) a stop after a second signal may take. After that the process exits and its leases expire. */
 const HURRIED_EXIT_MS = 1_500;
 /** Any interval works: the timer only keeps the process alive. */
@@ -31,11 +31,19 @@ const KEEP_ALIVE_MS = 60_000;
 /** Prints notices about signals for people. */
 type OnSignal = (answer: 'stop' | 'hurry') => void;
 
+/** Where `watchProcess` reports, and what SIGHUP means. */
+interface Watch {
+  readonly logger: Logger;
+  readonly onSignal: OnSignal;
+  /** Otherwise SIGHUP is left to other listeners, and does not end the process. */
+  readonly stopsAtHangUp: boolean;
+}
+
 /**
  * Converts signals and unexpected errors, except those of plugins, to stop requests, and keeps the process alive. The returned function
  * restores Node's own behavior.
  */
-function watchProcess(stop: StopRequest, logger: Logger, printNotice: OnSignal): () => void {
+function watchProcess(stop: StopRequest, { logger, onSignal: printNotice, stopsAtHangUp }: Watch): () => void {
   const onSignal = (signal: keyof typeof EXIT_CODES) => {
     const answer = stop.onSignal(signal);
     if (answer === 'exit') process.exit(EXIT_CODES[signal]);
@@ -54,11 +62,12 @@ function watchProcess(stop: StopRequest, logger: Logger, printNotice: OnSignal):
   };
   // While Postgres is down, nothing else keeps a worker without an HTTP server alive.
   const keepAlive = setInterval(() => undefined, KEEP_ALIVE_MS);
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  const onHangUp = stopsAtHangUp ? onSignal : () => undefined;
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('SIGHUP', onHangUp);
   process.on('uncaughtException', onError).on('unhandledRejection', onError);
   return () => {
     clearInterval(keepAlive);
-    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal).off('SIGHUP', onHangUp);
     process.off('uncaughtException', onError).off('unhandledRejection', onError);
   };
 }
@@ -72,6 +81,8 @@ export interface LaunchInput {
   readonly errors: Terminal;
   /** Whether log lines appear on a terminal. */
   readonly logsGoToTerminal: boolean;
+  /** Whether SIGHUP stops the process, as in a terminal, which sends it when it closes. */
+  readonly stopsAtHangUp: boolean;
 }
 
 const sampleWaits =
@@ -143,10 +154,11 @@ async function serve(plan: Plan, input: LaunchInput): Promise<number> {
   });
   const once = plan.options.once === true;
   const stop = new StopRequest();
-  const unwatch = watchProcess(stop, logger, (answer) => {
+  const onSignal: OnSignal = (answer) => {
     const text = 'Stopping after the running rounds are committed. Press Ctrl-C again to stop at once.';
     input.out.line(input.out.style('dim', answer === 'stop' ? `\n${text}` : 'Stopping at once.'));
-  });
+  };
+  const unwatch = watchProcess(stop, { logger, onSignal, stopsAtHangUp: input.stopsAtHangUp });
   let timings: SampleTimings | null = null;
   try {
     await using cleanUp = new AsyncDisposableStack();

@@ -1,4 +1,4 @@
-import { awakeTimeout, processEnvironment, systemClock } from '#platform';
+import { awakeTimeout, hasTerminal, processEnvironment, systemClock } from '#platform';
 
 import { readEnvironmentFile } from './environment-file.js';
 import { launch } from './launch.js';
@@ -10,7 +10,7 @@ const LINGER_MS = 1_000;
 
 /** Runs this process as its command line and environment define. The entry point passes the roles that it can start. */
 export async function runProcess(roles: RoleStarters): Promise<void> {
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe);
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedOutput);
   readEnvironmentFile(process.cwd());
   const environment = processEnvironment();
   const noColor = (environment['NO_COLOR'] ?? '') !== '';
@@ -21,6 +21,7 @@ export async function runProcess(roles: RoleStarters): Promise<void> {
     out: new Terminal(process.stdout, { noColor }),
     errors: new Terminal(process.stderr, { noColor }),
     logsGoToTerminal: process.stderr.isTTY,
+    stopsAtHangUp: hasTerminal(),
   });
   // A resource that still keeps the process alive is a leak. Tests fail on its name; users do not wait for it.
   awakeTimeout(systemClock, LINGER_MS, () => {
@@ -30,7 +31,10 @@ export async function runProcess(roles: RoleStarters): Promise<void> {
   });
 }
 
-/** The reader of the output may end first, as in `npm start | head`. The server then keeps running without printing. */
-function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
+/**
+ * The reader of the output may end first: a pipe (EPIPE), as in `npm start | head`, or the terminal (EIO). The server then keeps running, or
+ * stops in order, without printing.
+ */
+function ignoreClosedOutput(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
 }

@@ -37,6 +37,18 @@ describe('StopRequest', () => {
     expect(stop.hurrySignal.aborted).toBe(true);
   });
 
+  it('stops in order at a SIGHUP and ignores further ones', () => {
+    const clock = new ManualClock();
+    const stop = new StopRequest(clock);
+    const effects = Array.from({ length: 2 }, () => {
+      clock.advance(60_000);
+      return stop.onSignal('SIGHUP');
+    });
+
+    expect(effects).toEqual(['stop', 'echo']);
+    expect(stop.hurrySignal.aborted).toBe(false);
+  });
+
   it('resolves `requested()` for earlier and later callers', async () => {
     const stop = new StopRequest(new ManualClock());
     const before = stop.requested();

@@ -2,9 +2,10 @@ import { type Clock, systemClock } from '#platform';
 
 /**
  * Time (ms) in which a repeated signal is ignored: the terminal or service manager sends it, and npm forwards it at once. It is
- * longer for SIGINT, which a person repeats, than for SIGTERM, which a script repeats faster.
+ * longer for SIGINT, which a person repeats, than for SIGTERM, which a script repeats faster. SIGHUP never hurries a stop: the kernel, the
+ * shell and npm may all send it when a terminal closes.
  */
-const ECHO_MS = { SIGINT: 300, SIGTERM: 50 } as const;
+const ECHO_MS = { SIGINT: 300, SIGTERM: 50, SIGHUP: Infinity } as const;
 /** How long the process drains after an unexpected error. */
 const SHORT_DRAIN_MS = 2_000;
 

@@ -11,6 +11,7 @@ export {
   type WorkerQueue,
 } from './config/config.js';
 export { processEnvironment } from './config/environment.js';
+export { hasTerminal } from './config/has-terminal.js';
 export { type ModelPrice, toModelPrices } from './config/model-prices.js';
 export { armCrashPoint, crashpoint, CrashPointReached } from './crash-point.js';
 export { AppError, type AppErrorInit } from './errors/app-error.js';

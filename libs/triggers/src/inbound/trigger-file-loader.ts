@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 
 import { JobTelemetry } from '#jobs';
-import { AppError, Config, newId, PrismaService, type PrismaTransaction } from '#platform';
+import { AppError, Config, hasTerminal, newId, PrismaService, type PrismaTransaction } from '#platform';
 import { canonicalJson, lockWorkspace } from '#tools';
 
 import { WebhookClient } from '../outbound/webhook-client.js';
@@ -19,9 +19,10 @@ import { MAX_TRIGGERS } from './triggers.service.js';
 class PlaceError extends TriggerFileError {}
 
 /**
- * Stores the triggers of TRIGGERS_PATH at the start and at SIGHUP. If a file is invalid, nothing is loaded: at start the process exits, at
- * SIGHUP it keeps its triggers. Workspaces do not stop the start: if a database has no workspace, all triggers stay as last loaded; if a
- * workspace is over its limit, only its triggers do. Every process of an installation may load the same files: the result is the same.
+ * Stores the triggers of TRIGGERS_PATH at the start and, in a process without a terminal, at SIGHUP. If a file is invalid, nothing is loaded:
+ * at start the process exits, at SIGHUP it keeps its triggers. Workspaces do not stop the start: if a database has no workspace, all triggers
+ * stay as last loaded; if a workspace is over its limit, only its triggers do. Every process of an installation may load the same files: the
+ * result is the same.
  */
 @Injectable()
 export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -46,7 +47,8 @@ export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationS
       if (!(err instanceof PlaceError)) throw err;
       this.telemetry.logger.error({ err }, 'the triggers of some files were not loaded; those of their last load stay');
     });
-    process.on('SIGHUP', this.onHangUp);
+    // In a terminal, SIGHUP means that the terminal was closed: the launcher stops the process.
+    if (!hasTerminal()) process.on('SIGHUP', this.onHangUp);
   }
 
   onApplicationShutdown(): void {
