@@ -14,6 +14,10 @@ describe('toSampleEvent', () => {
       { __typename: 'RoundStartedEvent', round: 1, model: 'demo' },
       { type: 'round-started', round: 1, model: 'demo' },
     ],
+    [
+      { __typename: 'RoundFinishedEvent', round: 1 },
+      { type: 'round-finished', round: 1 },
+    ],
     [{ __typename: 'JobWaitingEvent' }, { type: 'waiting' }],
     [
       { __typename: 'JobFinishedEvent', status: 'COMPLETED', reason: 'stop' },

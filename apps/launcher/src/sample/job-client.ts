@@ -6,6 +6,7 @@ import type { SampleEvent } from './sample-event.js';
 
 const text = z.object({ __typename: z.literal('TextDeltaEvent'), text: z.string() });
 const roundStarted = z.object({ __typename: z.literal('RoundStartedEvent'), round: z.number(), model: z.string() });
+const roundFinished = z.object({ __typename: z.literal('RoundFinishedEvent'), round: z.number() });
 const restarted = z.object({ __typename: z.literal('RoundRestartedEvent'), round: z.number() });
 const call = z.object({
   __typename: z.enum(['ToolCallEvent', 'ToolCallUpdatedEvent']),
@@ -25,7 +26,15 @@ const finished = z.object({
   reason: z.string(),
   error: z.object({ message: z.string() }).nullish(),
 });
-const known = z.discriminatedUnion('__typename', [text, roundStarted, restarted, call, jobWaiting, finished]);
+const known = z.discriminatedUnion('__typename', [
+  text,
+  roundStarted,
+  roundFinished,
+  restarted,
+  call,
+  jobWaiting,
+  finished,
+]);
 
 const openStatuses = ['PENDING', 'RUNNING', 'AWAITING_APPROVAL', 'AWAITING_CLIENT'];
 
@@ -39,6 +48,8 @@ export function toSampleEvent(entry: unknown): SampleEvent | null {
       return { type: 'text', text: event.text };
     case 'RoundStartedEvent':
       return { type: 'round-started', round: event.round, model: event.model };
+    case 'RoundFinishedEvent':
+      return { type: 'round-finished', round: event.round };
     case 'RoundRestartedEvent':
       return { type: 'round-restarted', round: event.round };
     case 'ToolCallEvent':
@@ -82,6 +93,7 @@ const FOLLOW = `subscription Follow($jobId: ID!) {
   jobEvents(jobId: $jobId, after: 0) {
     __typename
     ... on RoundStartedEvent { round model }
+    ... on RoundFinishedEvent { round }
     ... on RoundRestartedEvent { round }
     ... on TextDeltaEvent { text }
     ... on ToolCallEvent { toolCall { callId name status arguments result error } }

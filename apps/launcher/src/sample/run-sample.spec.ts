@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 
 import { Terminal } from '../terminal/terminal.js';
-import { SampleView } from './run-sample.js';
+import { endLine, SampleView } from './run-sample.js';
 import type { SampleEvent } from './sample-event.js';
 
 function shown(...events: readonly (readonly [at: number, event: SampleEvent])[]): string {
@@ -46,4 +46,11 @@ describe('SampleView', () => {
     expect(text.split('\n')).toHaveLength(3);
     expect(text.length).toBeLessThan(250);
   });
+});
+
+it('endLine uses the singular for one round and one tool call', () => {
+  const ended = { jobId: 'j', status: 'completed', acceptedMs: 1, firstEventMs: 2, firstTextMs: null, totalMs: 5 };
+  const out = new Terminal(new PassThrough());
+  expect(endLine({ ...ended, rounds: 1, toolCalls: 1 }, 'stop', out)).toContain(': 1 round, 1 tool call, accepted');
+  expect(endLine({ ...ended, rounds: 2, toolCalls: 0 }, 'stop', out)).toContain(': 2 rounds, 0 tool calls, accepted');
 });

@@ -35,6 +35,7 @@ export class SampleView {
           this.line(elapsedMs, `  ${name} ${oneLine(event.args)} -> ${oneLine(event.outcome)}`);
         }
         return;
+      case 'round-finished':
       case 'waiting':
       case 'finished':
         this.endText();
@@ -128,12 +129,15 @@ export async function runSample(init: SampleInit): Promise<SampleTimings | null>
   throw new Error(`The stream of job ${jobId} ended before the job did.`);
 }
 
-function endLine(timings: SampleTimings, reason: string, out: Terminal): string {
+const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** The last line of a sample job. */
+export function endLine(timings: SampleTimings, reason: string, out: Terminal): string {
   const isGood = timings.status === 'completed';
   const verdict = out.style(isGood ? 'green' : 'red', isGood ? timings.status : `${timings.status} (${reason})`);
   const firstText = timings.firstTextMs === null ? '' : `, first text after ${Math.round(timings.firstTextMs)} ms`;
   return (
-    `  ${verdict} in ${Math.round(timings.totalMs)} ms: ${timings.rounds} rounds, ${timings.toolCalls} tool calls, ` +
+    `  ${verdict} in ${Math.round(timings.totalMs)} ms: ${counted(timings.rounds, 'round')}, ${counted(timings.toolCalls, 'tool call')}, ` +
     `accepted after ${Math.round(timings.acceptedMs)} ms${firstText}\n`
   );
 }

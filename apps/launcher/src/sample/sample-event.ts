@@ -1,6 +1,7 @@
 /** An event of the sample job, with the fields that the sample shows. */
 export type SampleEvent =
   | { readonly type: 'round-started'; readonly round: number; readonly model: string }
+  | { readonly type: 'round-finished'; readonly round: number }
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'round-restarted'; readonly round: number }
   | {

@@ -5,6 +5,7 @@ export interface SampleTimings {
   readonly jobId: string;
   /** The final status: completed, failed or cancelled; waiting, if the sample stopped following the job earlier. */
   readonly status: string;
+  /** Number of finished rounds, as in the log and in the status of the job: a round that failed does not count. */
   readonly rounds: number;
   readonly toolCalls: number;
   /** When the client received the job's id. */
@@ -30,7 +31,7 @@ export class SampleStopwatch {
   /** Returns the timings for the event that ends the job; before that, undefined. */
   onEvent(event: SampleEvent, elapsedMs: number): SampleTimings | undefined {
     this.firstEventMs ??= elapsedMs;
-    if (event.type === 'round-started') this.rounds = Math.max(this.rounds, event.round);
+    if (event.type === 'round-finished') this.rounds = Math.max(this.rounds, event.round);
     if (event.type === 'text') this.firstTextMs ??= elapsedMs;
     if (event.type === 'tool-call') this.calls.add(event.id);
     return event.type === 'finished' ? this.leave(event.status, elapsedMs) : undefined;
