@@ -145,7 +145,7 @@ describe('nightshift plugins check', () => {
     const failed = nightshift('plugins', 'check', 'bad.mjs');
     await expect(failed).rejects.toMatchObject({
       code: 2,
-      stderr: `The plugin ${join(folder, 'bad.mjs')} cannot be loaded: no license.\n`,
+      stderr: `The plugin ${join(folder, 'bad.mjs')} cannot be loaded: no license (${join(folder, 'bad.mjs')}:1).\n`,
     });
   });
 });

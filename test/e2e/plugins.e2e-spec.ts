@@ -253,6 +253,7 @@ export const tool = defineTool({ name: 'own', description: 'd', input: { type: '
 
   it.each([
     ['syntax that cannot be stripped', 'export enum A { B }', 'use syntax that Node.js can strip'],
+    ['an error in the module', '\n\nundefinedThing();', '/bad/tool.ts:3).'],
     [
       'the name of a built-in tool',
       tool(`name: 'calculate'`),
@@ -279,5 +280,6 @@ export const tool = defineTool({ name: 'own', description: 'd', input: { type: '
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain(`The plugin ${file} cannot be loaded: `);
     expect(ended.stderr).toContain(reason);
+    expect(ended.stderr).not.toContain('"level":"error"');
   });
 });

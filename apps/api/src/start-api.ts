@@ -7,7 +7,7 @@ import type { NextFunction, Request, Response } from 'express';
 import helmet from 'helmet';
 
 import type { Auth } from '#auth';
-import { type Logger, type Platform, systemClock } from '#platform';
+import { AppError, ConfigError, type Logger, type Platform, systemClock } from '#platform';
 import { bodyMiddleware, CallerTurns, drainRestMiddleware, OpenStreams, RequestSchemaPipe } from '#platform/api';
 
 import { ApiModule } from './api.module.js';
@@ -43,7 +43,8 @@ class NestLogger implements LoggerService {
   }
 
   error(message: unknown): void {
-    // `listen` also rejects with this error, and the launcher prints it as a sentence.
+    // `startApi` also rejects with these errors, and the launcher prints them as a sentence.
+    if (message instanceof AppError || message instanceof ConfigError) return;
     if (toText(message).startsWith('Error: listen ')) return;
     this.logger.error(message instanceof Error ? { err: message } : { nest: toText(message) }, 'nest');
   }

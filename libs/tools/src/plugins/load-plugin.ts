@@ -14,6 +14,7 @@ import { AppError, type Clock } from '#platform';
 import { problemOfPlugin } from './check-plugin.js';
 import type { PluginSource } from './find-plugins.js';
 import { pluginFiles } from './plugin-files.js';
+import { pluginFrame } from './plugin-frame.js';
 import { pluginRefused } from './plugins.errors.js';
 import { resolvePluginImports, versionOf } from './resolve-plugin-imports.js';
 import { strayErrors } from './stray-errors.js';
@@ -118,5 +119,7 @@ function reasonOf(error: unknown): string {
   const text = (error instanceof Error ? error.message : String(error)).trim().replace(/\.$/, '');
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const remedy = REMEDIES[code];
-  return (remedy === undefined ? text : `${text}; ${remedy}`).replaceAll(/\s+/g, ' ');
+  const frame = pluginFrame(error);
+  const place = frame === null ? '' : ` (${frame})`;
+  return `${remedy === undefined ? text : `${text}; ${remedy}`}${place}`.replaceAll(/\s+/g, ' ');
 }

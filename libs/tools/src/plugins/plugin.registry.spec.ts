@@ -130,12 +130,12 @@ export default definePlugin({ name: '@acme/crm', version: '1', tools: [${tool('c
   });
 
   const bad: readonly (readonly [problem: string, text: string, reason: string])[] = [
-    ['throws while it loads', `throw new Error('no license.');`, 'no license.'],
+    ['throws while it loads', `throw new Error('no license.');`, 'no license ('],
     ['exports no definition', 'export const a = 1;', 'it exports no tool, hook or node'],
     [
       'throws in setup',
       `export default definePlugin({ name: 'a', version: '1', setup() { throw new Error('no access'); } });`,
-      'no access.',
+      'no access (',
     ],
     ['has an invalid name', `export default definePlugin({ name: 'a b', version: '1' });`, 'its name must consist of'],
     [
