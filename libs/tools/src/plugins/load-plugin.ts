@@ -55,7 +55,7 @@ export async function loadPlugin(source: PluginSource, options: LoadOptions): Pr
     });
   } catch (error) {
     if (error instanceof AppError && error.code === 'plugin_refused') throw error;
-    throw pluginRefused(source.entry, reasonOf(error), error);
+    throw pluginRefused(source.entry, reasonOf(error, source.entry), error);
   }
 }
 
@@ -115,11 +115,11 @@ const REMEDIES: Readonly<Record<string, string>> = {
   ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING: 'a package in node_modules must contain JavaScript',
 };
 
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown, entry: string): string {
   const text = (error instanceof Error ? error.message : String(error)).trim().replace(/\.$/, '');
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const remedy = REMEDIES[code];
-  const frame = pluginFrame(error);
+  const frame = pluginFrame(error, entry);
   const place = frame === null ? '' : ` (${frame})`;
   return `${remedy === undefined ? text : `${text}; ${remedy}`}${place}`.replaceAll(/\s+/g, ' ');
 }

@@ -26,12 +26,21 @@ describe('pluginFrame', () => {
       '/srv/plugins/a.ts:2',
     ],
     [
+      'the frame of a CommonJS module',
+      withStack(
+        'Error: x',
+        '    at file:///srv/x.js:1:2',
+        '    at Object.<anonymous> (file:///srv/plugins/entry.ts:4:1)',
+      ),
+      '/srv/plugins/entry.ts:4',
+    ],
+    [
       'null without a frame in the plugin',
       withStack('Error: connect ECONNREFUSED 127.0.0.1:5432', '    at a (file:///srv/x.js:1:2)'),
       null,
     ],
-    ['null for a value that is no error', 'text', null],
+    ['null for a value of another type', 'text', null],
   ])('returns %s', (_, error, expected) => {
-    expect(pluginFrame(error)).toBe(expected);
+    expect(pluginFrame(error, '/srv/plugins/entry.ts')).toBe(expected);
   });
 });

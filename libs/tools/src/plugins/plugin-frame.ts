@@ -1,16 +1,22 @@
 import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A module of a plugin in a stack: the URLs of its modules contain the version of the plugin (`versionOf`). */
-const FRAME = /(file:\/\/\S+?)\?plugin=[0-9a-f]{16}:(\d+)/;
+/** A module in a stack. The URLs of the modules of plugins contain the version of the plugin (`versionOf`), except those of CommonJS. */
+const FRAME = /(file:\/\/\S+?)(\?plugin=[0-9a-f]{16})?:(\d+)/g;
 /** The first line of the stack of a syntax error in TypeScript. */
 const SYNTAX = /^(.+):(\d+)\n/;
 
-/** Where the code of a plugin threw an error: the file and the line, as `/srv/plugins/acme.ts:3`. Null: the stack does not contain it. Pure. */
-export function pluginFrame(error: unknown): string | null {
+/**
+ * Where the code of a plugin threw an error: the file and the line, as `/srv/plugins/acme.ts:3`. `entry` is the file of the plugin. Null: the
+ * stack does not contain its code. Pure.
+ */
+export function pluginFrame(error: unknown, entry: string): string | null {
   const stack = error instanceof Error ? (error.stack ?? '') : '';
   const [, file = '', fileLine = ''] = SYNTAX.exec(stack) ?? [];
   if (isAbsolute(file)) return `${file}:${fileLine}`;
-  const [, url, line = ''] = FRAME.exec(stack) ?? [];
-  return url === undefined ? null : `${fileURLToPath(url)}:${line}`;
+  for (const [, url = '', version, line = ''] of stack.matchAll(FRAME)) {
+    const path = fileURLToPath(url);
+    if (version !== undefined || path === entry) return `${path}:${line}`;
+  }
+  return null;
 }
