@@ -60,6 +60,12 @@ describe('the /v1 API', () => {
 
   it.each<readonly [body: unknown, headers: Readonly<Record<string, string>>, status: number, expected: object]>([
     ['{', {}, 400, error('Invalid request body: it is not JSON, or neither an object nor a list')],
+    [
+      plain('hi'),
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      400,
+      error('Invalid request body: it must be JSON. Send the request as application/json'),
+    ],
     [[], {}, 400, error('Invalid request body')],
     ['', {}, 400, error('Invalid request body')],
     [{}, {}, 400, error('Messages array is required and must not be empty', 'messages')],

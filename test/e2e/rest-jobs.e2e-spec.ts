@@ -166,7 +166,8 @@ describe('jobs over REST:', () => {
 
     it('rejects a body whose content type is not JSON', async () => {
       const reply = await jobs.start(JSON.stringify(chatBody()), { headers: { 'content-type': 'text/plain' } });
-      expect(reply.status).toBe(400);
+      const error = 'Invalid request body: it must be JSON. Send the request as application/json';
+      expect([reply.status, reply.body]).toMatchObject([400, { code: 'bad_request', error }]);
     });
 
     it('rejects a body by its content-length before reading it', async () => {

@@ -46,15 +46,21 @@ const message = z.discriminatedUnion('role', [
   z.object({ role: z.literal('tool'), content, tool_call_id: z.string().min(1).max(1_024) }),
 ]);
 
-const tool = z.object({
-  type: z.literal('function'),
-  function: z.object({
-    name: z.string().min(1).max(256),
-    description: z.string().nullish(),
-    parameters: z.record(z.string(), z.unknown()).nullish(),
-    strict: z.boolean().nullish(),
-  }),
-});
+/** An entry that is not an object is often only a name. */
+const toolForm = 'must be an object such as {"type": "function", "function": {"name": "calculate"}}';
+
+const tool = z.object(
+  {
+    type: z.literal('function'),
+    function: z.object({
+      name: z.string().min(1).max(256),
+      description: z.string().nullish(),
+      parameters: z.record(z.string(), z.unknown()).nullish(),
+      strict: z.boolean().nullish(),
+    }),
+  },
+  { error: toolForm },
+);
 
 const toolChoice = z.union([
   z.enum(['auto', 'none', 'required']),

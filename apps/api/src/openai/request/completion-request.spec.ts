@@ -82,6 +82,10 @@ describe('completion body', () => {
     [{ stop: 1 }, 'stop: must be a text or a list'],
     [{ tools: { a: 1 } }, 'tools: must be a list'],
     [{ tools: [{ type: 'web_search' }] }, 'tools[0].type: must be "function"'],
+    [
+      { tools: ['calculate'] },
+      'tools[0]: must be an object such as {"type": "function", "function": {"name": "calculate"}}',
+    ],
     [{ tool_choice: 'f' }, 'tool_choice: must be "auto", "none", or "required" or an object'],
     [{ messages: ['Hi'] }, 'messages[0]: must be an object'],
     [{ messages: [{ role: 'robot', content: 'x' }] }, 'messages[0].role: '],

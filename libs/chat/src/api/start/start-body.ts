@@ -58,15 +58,21 @@ const parameters = {
 /** Names of the fields that are sent to the provider. */
 export const parameterNames = Object.keys(parameters);
 
-const tool = z.object({
-  type: z.literal('function'),
-  function: z.object({
-    name: z.string().min(1).max(256),
-    description: z.string().optional(),
-    parameters: z.record(z.string(), z.unknown()).optional(),
-    strict: z.boolean().nullish(),
-  }),
-});
+/** An entry that is not an object is often only a name. */
+const toolForm = 'must be an object such as {"type": "function", "function": {"name": "calculate"}}';
+
+const tool = z.object(
+  {
+    type: z.literal('function'),
+    function: z.object({
+      name: z.string().min(1).max(256),
+      description: z.string().optional(),
+      parameters: z.record(z.string(), z.unknown()).optional(),
+      strict: z.boolean().nullish(),
+    }),
+  },
+  { error: toolForm },
+);
 
 const toolChoice = z.union([
   z.enum(['auto', 'none', 'required']),

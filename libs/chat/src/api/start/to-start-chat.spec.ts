@@ -151,8 +151,20 @@ describe('toStartChat validation', () => {
     [
       { ...plain, messages: [{ role: 'wizard', content: 'hi' }] },
       undefined,
-      'Invalid request body: messages.0 must be a message as OpenAI defines it',
+      'Invalid request body: messages.0.role must be system, developer, user, assistant or tool',
       'messages',
+    ],
+    [
+      { ...plain, messages: [{ role: 'user' }] },
+      undefined,
+      'Invalid request body: messages.0.content must be a text or a list of parts',
+      'messages',
+    ],
+    [
+      { ...plain, tools: ['calculate'] },
+      undefined,
+      'Invalid request body: tools.0 must be an object such as {"type": "function", "function": {"name": "calculate"}}',
+      'tools',
     ],
     [{ ...plain, model: 7 }, undefined, 'Invalid request body: model must be a text', 'model'],
     [{ ...plain, temperature: 'hot' }, undefined, 'Invalid request body: temperature must be a number', 'temperature'],

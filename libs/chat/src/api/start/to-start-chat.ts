@@ -105,11 +105,19 @@ function parse(fields: Fields): StartBody {
 function toMessages({ messages, attachments }: StartBody): StartChat['messages'] {
   const all = messages.map((message, index) => {
     const read = toChatMessage(message.role, message);
-    if (read === null) throw invalidField('messages', 'must be a message as OpenAI defines it', `messages.${index}`);
+    if (read === null) throw unreadableMessage(message.role, index);
     return read;
   });
   const last = all.at(-1);
   return last === undefined ? all : [...all.slice(0, -1), attachTo(last, attachments)];
+}
+
+/** `toChatMessage` refuses an unknown role, and content that it needs and does not get. */
+function unreadableMessage(role: string, index: number): AppError {
+  const isKnown = role === 'system' || role === 'developer' || role === 'user';
+  return isKnown
+    ? invalidField('messages', 'must be a text or a list of parts', `messages.${index}.content`)
+    : invalidField('messages', 'must be system, developer, user, assistant or tool', `messages.${index}.role`);
 }
 
 function toDefinition({

@@ -53,6 +53,8 @@ const empty = new WeakSet<Request>();
 const withoutBody = new Set(['GET', 'HEAD']);
 /** Bodies with fewer tokens are parsed as they arrive, without waiting for a parse slot. */
 const LARGE_TOKENS = 1_000;
+/** The problem of a body that is not declared as JSON. */
+const OTHER_TYPE = 'it must be JSON. Send the request as application/json';
 /** Cost in ms to parse, validate and store a token: a start with 120 client tools has 27,000 tokens and takes 25 ms. */
 const MS_PER_TOKEN = 0.001;
 
@@ -73,18 +75,18 @@ export function bodyMiddleware(settings: BodySettings, turns: CallerTurns, addre
           : { budget: addresses, caller: `${addressOf(request)} ${by.target}` };
       const reading: Reading = { settings, turns, response, ...counted };
       if (raw !== undefined) return readRawOf(request, { ...reading, raw }, use);
-      const isRead = 'target' in by || request.is('application/json') !== false;
-      return isRead ? readJsonOf(request, reading, use) : Promise.resolve();
+      if ('target' in by || request.is('application/json') !== false) return readJsonOf(request, reading, use);
+      return isSilent(request) ? Promise.resolve() : Promise.reject(invalidBody(OTHER_TYPE));
     });
     next();
   };
 }
 
 /**
- * Reads and parses the body into `request.body`, as JSON in UTF-8. Any other content type leaves it undefined. The bodies of a `caller` share
- * one memory budget. Large bodies wait for slots: to be read, by size, and to be parsed and handled, by tokens. Throws
+ * Reads and parses the body into `request.body`, as JSON in UTF-8. A request without content and without that type leaves it undefined. The
+ * bodies of a `caller` share one memory budget. Large bodies wait for slots: to be read, by size, and to be parsed and handled, by tokens. Throws
  * `unsupported_media_type` for an encoded (compressed) body, `too_large` over the limit of the route, of tokens or of levels, `bad_request`
- * for invalid JSON, `body_timeout`, `rate_limited`, `unavailable`. May be called again.
+ * for invalid JSON and for any other content type, `body_timeout`, `rate_limited`, `unavailable`. May be called again.
  */
 export async function readBody(request: Request, caller: string): Promise<void> {
   const read = readers.get(request);
@@ -196,6 +198,13 @@ function acquireParseSlot(costMs: number, { turns, caller, response }: Reading):
 
 function hasBody({ headers }: Request): boolean {
   return headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
+}
+
+/** Whether the request has no content that its handler could miss. */
+function isSilent({ method, headers }: Request): boolean {
+  return (
+    withoutBody.has(method) || !(headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0)
+  );
 }
 
 /** A small compressed body can expand to a huge one, so compressed bodies are rejected (RFC 9110, section 15.5.16). */
