@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
-import { DEMO_MODEL_NAME, type DemoCall, planAnswer } from './demo-rules.js';
+import { type DemoCall, planAnswer } from './demo-rules.js';
+import { missingText, plainText, resultsText, withoutOwnTexts } from './demo-texts.js';
 
 const content = z
   .union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))])
@@ -35,9 +36,6 @@ export interface DemoResponse {
   readonly calls: readonly DemoCall[];
 }
 
-const STAND_IN = `I am ${DEMO_MODEL_NAME}, a rule-based stand-in and not a language model`;
-const MAX_QUOTE_LENGTH = 400;
-
 /** Responds by rules. Pure: the same request gives the same response. */
 export function answerByRules(request: DemoRequest): DemoResponse {
   // Notes of the server (approval receipts, limits) may follow the results.
@@ -45,10 +43,10 @@ export function answerByRules(request: DemoRequest): DemoResponse {
   if (last?.role === 'tool') return { text: quoteResults(request), calls: [] };
   const question = lastQuestion(request);
   const offered = request.tool_choice === 'none' ? [] : (request.tools ?? []).map((tool) => tool.function.name);
-  const plan = planAnswer(question, offered);
+  const plan = planAnswer(withoutOwnTexts(question), offered);
   const calls = chosen(request, offered, plan.calls);
   if (calls.length > 0) return { text: '', calls: request.parallel_tool_calls === false ? calls.slice(0, 1) : calls };
-  return { text: plainAnswer(question, plan.missing), calls: [] };
+  return { text: plan.missing.length > 0 ? missingText(plan.missing) : plainText(question), calls: [] };
 }
 
 /** A forced tool choice takes precedence over the rules. */
@@ -82,24 +80,10 @@ function quoteResults(request: DemoRequest): string {
     messages.flatMap(({ tool_calls }) => (tool_calls ?? []).map((made) => [made.id, made.function.name])),
   );
   const results = messages.slice(from + 1).filter(({ role }) => role === 'tool');
-  const lines = results.map(
-    (result) => `- ${names.get(result.tool_call_id ?? '') ?? 'a tool'} says: ${quote(toText(result.content))}`,
+  return resultsText(
+    results.map((result) => ({
+      tool: names.get(result.tool_call_id ?? '') ?? 'a tool',
+      text: toText(result.content),
+    })),
   );
-  const noun = results.length === 1 ? 'the tool' : `${results.length} tools`;
-  return `I asked ${noun} for you:\n${lines.join('\n')}\nThat is all I can tell: ${STAND_IN}, so I only repeat what tools say.`;
-}
-
-function plainAnswer(question: string, missing: readonly string[]): string {
-  if (missing.length > 0) {
-    return `That needs the tool ${missing.join(' and ')}, which this request does not offer. ${STAND_IN}: without tools I know nothing.`;
-  }
-  return (
-    `${STAND_IN}. You said: "${quote(question)}". Ask me for the time in a city, for some arithmetic, or to use a tool by its ` +
-    'name ("use tool X {"key": "value"}"), and offer those tools. For real answers, set MODEL_BASE_URL, OPENROUTER_API_KEY or OPENAI_API_KEY.'
-  );
-}
-
-function quote(text: string): string {
-  const trimmed = text.trim();
-  return trimmed.length <= MAX_QUOTE_LENGTH ? trimmed : `${trimmed.slice(0, MAX_QUOTE_LENGTH).toWellFormed()}…`;
 }
