@@ -46,7 +46,7 @@ describe('the texts of the demo model', () => {
     expect(plainText(missingText(['calculate']))).toBe(
       plainText('That needs the tool calculate, which this request does not offer.'),
     );
-    expect(plainText(resultsText([{ tool: 'calculate', text: '391' }]))).toBe(plainText('- calculate says: 391'));
+    expect(plainText(resultsText([{ tool: 'calculate', text: '391' }]))).toMatch(/- calculate \w+: 391"\. I only/);
   });
 
   it('handle hostile text in time', () => {
