@@ -57,37 +57,39 @@ const page: z.ZodType<InterruptPage> = z.object({
     .meta({ description: 'Pass it as `after` to get the next page. Null on the last page.' }),
 });
 
-const decision = z.union([
-  z
-    .object({
-      decision: z.enum(['approve', 'deny']),
-      argumentsHash: z.string().meta({ description: 'The hash of the arguments that were shown.' }),
-      arguments: z
-        .record(z.string(), z.unknown())
-        .optional()
-        .meta({ description: 'With `approve` only: replaces all arguments.' }),
-      reason: z.string().max(500).optional(),
-      grantMinutes: z.union([z.literal(5), z.literal(10), z.literal(30)]).optional(),
-    })
-    .meta({ title: 'Of a tool_approval' }),
-  z
-    .object({
-      action: z.enum(humanInputActions),
-      data: z.unknown().optional(),
-      reason: z.string().max(500).optional(),
-    })
-    .meta({ title: 'Of a human_input or a wait' }),
-  z
-    .object({
-      decision: z.enum(['happened', 'did_not_happen', 'repeat', 'report']),
-      result: z.unknown().optional().meta({ description: 'With `happened` only.' }),
-      reason: z.string().max(500).optional(),
-    })
-    .meta({ title: 'Of an unknown_outcome' }),
-  z
-    .object({ decision: z.enum(['retry', 'give_up']), reason: z.string().max(500).optional() })
-    .meta({ title: 'Of a provider_unavailable or plugin_missing' }),
-]);
+const decision = z
+  .union([
+    z
+      .object({
+        decision: z.enum(['approve', 'deny']),
+        argumentsHash: z.string().meta({ description: 'The hash of the arguments that were shown.' }),
+        arguments: z
+          .record(z.string(), z.unknown())
+          .optional()
+          .meta({ description: 'With `approve` only: replaces all arguments.' }),
+        reason: z.string().max(500).optional(),
+        grantMinutes: z.union([z.literal(5), z.literal(10), z.literal(30)]).optional(),
+      })
+      .meta({ title: 'Of a tool_approval' }),
+    z
+      .object({
+        action: z.enum(humanInputActions),
+        data: z.unknown().optional(),
+        reason: z.string().max(500).optional(),
+      })
+      .meta({ title: 'Of a human_input or a wait' }),
+    z
+      .object({
+        decision: z.enum(['happened', 'did_not_happen', 'repeat', 'report']),
+        result: z.unknown().optional().meta({ description: 'With `happened` only.' }),
+        reason: z.string().max(500).optional(),
+      })
+      .meta({ title: 'Of an unknown_outcome' }),
+    z
+      .object({ decision: z.enum(['retry', 'give_up']), reason: z.string().max(500).optional() })
+      .meta({ title: 'Of a provider_unavailable or plugin_missing' }),
+  ])
+  .meta({ example: { decision: 'approve', argumentsHash: 'the-argumentsHash-of-the-request' } });
 
 /** The bodies of requests and responses. The lib that owns a kind of request validates its decision, because only it knows the kind. */
 const interruptBodies = {

@@ -6,15 +6,17 @@ import { errorBody, named, referenceTo, schemaNames } from '#platform/api';
 
 const request = named(
   'GraphqlRequest',
-  z.object({
-    query: z
-      .string()
-      .optional()
-      .meta({ description: 'Required, unless `extensions.persistedQuery` names a document.' }),
-    variables: z.record(z.string(), z.unknown()).nullish(),
-    operationName: z.string().nullish(),
-    extensions: z.record(z.string(), z.unknown()).nullish(),
-  }),
+  z
+    .object({
+      query: z
+        .string()
+        .optional()
+        .meta({ description: 'Required, unless `extensions.persistedQuery` names a document.' }),
+      variables: z.record(z.string(), z.unknown()).nullish(),
+      operationName: z.string().nullish(),
+      extensions: z.record(z.string(), z.unknown()).nullish(),
+    })
+    .meta({ example: { query: '{ me { id } }' } }),
 );
 
 const reply = named(
@@ -66,6 +68,9 @@ const tags: Readonly<Record<string, string>> = {
   Notifications: 'Events of your jobs that no viewer saw live. See docs/notifications.md.',
   Workflows:
     'Workflows as jobs. Also available as `model: "workflow/<slug>"` under /v1, and over GraphQL. See docs/workflows.md.',
+  Triggers:
+    'Changes of documents and signed requests that start jobs, and the documents that a receiver of a delivery reads. See docs/triggers.md.',
+  Syntrix: 'Deliveries of a Syntrix database, whose chats the server answers. See docs/syntrix.md.',
   Tools: 'Tool call history and the tool queue. To run a single call: `POST /v1/tools/execute`.',
   GraphQL: 'All features. The schema is apps/api/schema.gql; subscriptions use graphql-ws on the same path.',
   Operations: 'Health, metrics, and API descriptions.',

@@ -34,7 +34,9 @@ const admissionAbort: z.ZodType<AdmissionAbortReply> = z.object({
   state: z.enum(['aborted', 'cancel_requested', 'already_terminal', 'abort_error']),
 });
 
-const admissionAbortSchema = z.object({ admissionId: z.string().regex(idempotencyKeyPattern) });
+const admissionAbortSchema = z
+  .object({ admissionId: z.string().regex(idempotencyKeyPattern) })
+  .meta({ example: { admissionId: 'the-key-of-a-start' } });
 
 /** The idempotency key of the start to cancel. */
 export const admissionAbortBody = refusedWith(named('AdmissionAbort', admissionAbortSchema), ({ field, value }) => {

@@ -16,16 +16,21 @@ const document = z.looseObject({ id: z.string() });
 const order = z.object({ field: z.literal('createdAt'), direction: z.enum(['asc', 'desc']).default('asc') });
 const filter = z.object({ field: z.string().min(1).max(128), op: z.enum(filterOperators), value: scalar });
 const bodies = {
-  paths: named('DocumentPaths', z.object({ paths: z.array(name).min(1).max(100) })),
+  paths: named(
+    'DocumentPaths',
+    z.object({ paths: z.array(name).min(1).max(100) }).meta({ example: { paths: ['threads/the-id-of-the-thread'] } }),
+  ),
   query: named(
     'DocumentQuery',
-    z.object({
-      collection: name,
-      filters: z.array(filter).max(20).default([]),
-      orderBy: z.array(order).max(1).default([]),
-      limit: z.int().min(1).max(1_000).default(100),
-      startAfter: z.string().max(256).nullish(),
-    }),
+    z
+      .object({
+        collection: name,
+        filters: z.array(filter).max(20).default([]),
+        orderBy: z.array(order).max(1).default([]),
+        limit: z.int().min(1).max(1_000).default(100),
+        startAfter: z.string().max(256).nullish(),
+      })
+      .meta({ example: { collection: 'threads/the-id-of-the-thread/messages', limit: 20 } }),
   ),
   documents: named('Documents', z.object({ documents: z.array(document) })),
   page: named('DocumentPage', z.object({ documents: z.array(document), nextCursor: z.string().optional() })),

@@ -38,7 +38,20 @@ const change = z.object({
   seq: z.int().min(0).optional(),
 });
 const bodies = {
-  changes: named('DocumentChanges', z.object({ changes: z.array(change).min(1).max(1_000) })),
+  changes: named(
+    'DocumentChanges',
+    z.object({ changes: z.array(change).min(1).max(1_000) }).meta({
+      example: {
+        changes: [
+          {
+            ...{ type: 'create', collection: 'orders', documentId: 'order-1' },
+            document: { total: 42 },
+            timestamp: 1_767_225_600_000,
+          },
+        ],
+      },
+    }),
+  ),
   accepted: named('AcceptedChanges', z.object({ accepted: z.int(), duplicates: z.int() })),
 };
 

@@ -25,43 +25,54 @@ const resumeFrom = z.object({
     .meta({ description: 'The input of the node. It replaces the outputs of the nodes before it.' }),
 });
 
-const startWorkflow = z.object({
-  workflowId: z.string().meta({ description: 'Id of the workflow.' }),
-  workflowName: z.string().optional(),
-  startAt: z.iso
-    .datetime({ offset: true })
-    .optional()
-    .meta({ description: 'When the job begins, at most 366 days ahead; the job is accepted immediately.' }),
-  labels: jobLabels.optional().meta({ description: 'Labels of the job.' }),
-  workflowUpdatedAt: z.number().optional().meta({
-    description:
-      'When the copy of the client was changed. If that is later than the stored definition, the response is 409.',
-  }),
-  workflowVersion: z.union([z.number(), z.string()]).optional(),
-  prompt: z.string(),
-  threadId: id,
-  messageId: id,
-  conversationHistory: z.array(message).optional(),
-  attachments: z.array(z.looseObject({})).optional(),
-  workflow: z
-    .record(z.string(), z.unknown())
-    .optional()
-    .meta({ description: 'The copy of the client. It is compared with the stored definition, which always runs.' }),
-  resumeFrom: resumeFrom.optional().meta({ description: 'The job starts at a node, with known outputs.' }),
-  modelRetryForMs: z.int().min(0).max(maxModelRetryForMs).optional(),
-  onProviderDown: z.enum(['wait', 'fail']).optional(),
-  admissionId: z.string().optional().meta({ description: 'As the header `Idempotency-Key`.' }),
-});
+const startWorkflow = z
+  .object({
+    workflowId: z.string().meta({ description: 'Id of the workflow.' }),
+    workflowName: z.string().optional(),
+    startAt: z.iso
+      .datetime({ offset: true })
+      .optional()
+      .meta({ description: 'When the job begins, at most 366 days ahead; the job is accepted immediately.' }),
+    labels: jobLabels.optional().meta({ description: 'Labels of the job.' }),
+    workflowUpdatedAt: z.number().optional().meta({
+      description:
+        'When the copy of the client was changed. If that is later than the stored definition, the response is 409.',
+    }),
+    workflowVersion: z.union([z.number(), z.string()]).optional(),
+    prompt: z.string(),
+    threadId: id,
+    messageId: id,
+    conversationHistory: z.array(message).optional(),
+    attachments: z.array(z.looseObject({})).optional(),
+    workflow: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({ description: 'The copy of the client. It is compared with the stored definition, which always runs.' }),
+    resumeFrom: resumeFrom.optional().meta({ description: 'The job starts at a node, with known outputs.' }),
+    modelRetryForMs: z.int().min(0).max(maxModelRetryForMs).optional(),
+    onProviderDown: z.enum(['wait', 'fail']).optional(),
+    admissionId: z.string().optional().meta({ description: 'As the header `Idempotency-Key`.' }),
+  })
+  .meta({
+    example: {
+      workflowId: 'my-workflow',
+      prompt: 'The moon',
+      threadId: 'my-workflow-thread',
+      messageId: 'my-message-1',
+    },
+  });
 
 /** The body of a start without null and empty texts. Unknown fields are dropped. */
 export type StartWorkflowBody = z.infer<typeof startWorkflow>;
 
-const answer = z.object({
-  requestId: z.string().min(1),
-  jobId: z.string().min(1),
-  action: z.enum(humanInputActions),
-  data: z.unknown().optional(),
-});
+const answer = z
+  .object({
+    requestId: z.string().min(1),
+    jobId: z.string().min(1),
+    action: z.enum(humanInputActions),
+    data: z.unknown().optional(),
+  })
+  .meta({ example: { requestId: 'the-id-of-the-request', jobId: 'the-id-of-the-job', action: 'approve' } });
 
 /** Uses the names of JSON types, as the other messages of this API do. */
 function inJsonTerms(text: string): string {

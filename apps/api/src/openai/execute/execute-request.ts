@@ -12,16 +12,19 @@ import { invalidArguments, invalidExecuteBody } from './execute.errors.js';
 /** A body of `POST /v1/tools/execute`. */
 export const executeBody = named(
   'ExecuteToolRequest',
-  z.object({
-    agent: z.string().min(1).meta({ description: 'The agent that has the tool: its id, slug or name.' }),
-    tool_name: z.string().min(1).meta({ description: 'A tool of the agent that runs on the server.' }),
-    arguments: z
-      .union([z.record(z.string(), z.unknown()), z.string()])
-      .meta({ description: 'The arguments, which match the schema of the tool: an object, or its JSON text.' }),
-    tool_call_id: z.string().min(1).max(256).nullish().meta({
-      description: 'A call that waits for a client with this key. The server executes it once in place of the client.',
-    }),
-  }),
+  z
+    .object({
+      agent: z.string().min(1).meta({ description: 'The agent that has the tool: its id, slug or name.' }),
+      tool_name: z.string().min(1).meta({ description: 'A tool of the agent that runs on the server.' }),
+      arguments: z
+        .union([z.record(z.string(), z.unknown()), z.string()])
+        .meta({ description: 'The arguments, which match the schema of the tool: an object, or its JSON text.' }),
+      tool_call_id: z.string().min(1).max(256).nullish().meta({
+        description:
+          'A call that waits for a client with this key. The server executes it once in place of the client.',
+      }),
+    })
+    .meta({ example: { agent: 'my-agent', tool_name: 'calculate', arguments: { expression: '17 * 23' } } }),
 );
 
 /** A request to execute one call. */

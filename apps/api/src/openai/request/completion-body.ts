@@ -76,21 +76,23 @@ const metadata = z
 /** The body of a completion. Null counts as absent. Unsupported fields are rejected earlier. */
 export const completionBody = named(
   'ChatCompletionRequest',
-  z.object({
-    model: z.string().min(1).max(256),
-    messages: z.array(message),
-    tools: z.array(tool).nullish(),
-    tool_choice: toolChoice.nullish(),
-    stream: z.boolean().nullish(),
-    stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
-    user: z.string().max(1_024).nullish(),
-    metadata,
-    store: z.boolean().nullish(),
-    n: z.literal(1).nullish(),
-    logprobs: z.literal(false).nullish(),
-    modalities: z.array(z.string().max(64)).max(16).nullish(),
-    ...parameters,
-  }),
+  z
+    .object({
+      model: z.string().min(1).max(256),
+      messages: z.array(message),
+      tools: z.array(tool).nullish(),
+      tool_choice: toolChoice.nullish(),
+      stream: z.boolean().nullish(),
+      stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+      user: z.string().max(1_024).nullish(),
+      metadata,
+      store: z.boolean().nullish(),
+      n: z.literal(1).nullish(),
+      logprobs: z.literal(false).nullish(),
+      modalities: z.array(z.string().max(64)).max(16).nullish(),
+      ...parameters,
+    })
+    .meta({ example: { model: 'nightshift-demo', messages: [{ role: 'user', content: 'Hello' }] } }),
 );
 
 export type CompletionBody = z.infer<typeof completionBody>;

@@ -8,14 +8,30 @@ import { invalidToolClaim, invalidToolResult } from './client-tools.errors.js';
 
 const word = z.string().min(1).max(256).overwrite(toStorableText);
 /** The body of a claim: the call to claim, and the device that claims it. */
-export const claimBody = refusedWith(named('ToolClaim', z.object({ callId: word, deviceId: word })), invalidToolClaim);
+export const claimBody = refusedWith(
+  named(
+    'ToolClaim',
+    z.object({ callId: word, deviceId: word }).meta({ example: { callId: 'call_1', deviceId: 'my-browser' } }),
+  ),
+  invalidToolClaim,
+);
+/** An example. */
+const claimed = { callId: 'call_1', claimToken: 'the-claimToken-of-the-claim' };
 const reference = z.object({ callId: word, claimToken: word });
 
 /** The body of a validation: the call, and the claim on it. */
-export const claimReference = refusedWith(named('ToolClaimReference', reference), invalidToolClaim);
+export const claimReference = refusedWith(
+  named('ToolClaimReference', reference.meta({ example: claimed })),
+  invalidToolClaim,
+);
 /** The body of a result: the outcome of a call. The service checks that the body has exactly one of `result` and `error`. */
 export const resultBody = refusedWith(
-  named('ToolResult', reference.extend({ result: z.string().nullish(), error: z.string().nullish() })),
+  named(
+    'ToolResult',
+    reference
+      .extend({ result: z.string().nullish(), error: z.string().nullish() })
+      .meta({ example: { ...claimed, result: 'sunny, 21 °C' } }),
+  ),
   invalidToolResult,
 );
 

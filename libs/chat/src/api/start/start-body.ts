@@ -84,34 +84,52 @@ const attachment = z.object({ hash: z.string(), mime: z.string(), name: z.string
 /** An id that a client chose. It must be short enough for an index key. */
 const clientId = z.string().min(1).max(256);
 
+/** The server runs `calculate`. Each start needs another `messageId`. */
+const example = {
+  threadId: 'my-thread',
+  messageId: 'my-message-1',
+  messages: [{ role: 'user', content: 'What is 17 * 23?' }],
+  tools: [{ type: 'function', function: { name: 'calculate' } }],
+};
+
+/** The body of a start on the route of OR3 clients. */
+export const or3Example = {
+  _background: true,
+  _threadId: 'my-or3-thread',
+  _messageId: 'my-message-1',
+  messages: [{ role: 'user', content: 'What is 17 * 23?' }],
+};
+
 /** The body of a start, after the underscore of control fields was removed. Null counts as absent; unknown fields are removed. */
 export const startBody = named(
   'StartJob',
-  z.object({
-    threadId: clientId,
-    messageId: clientId,
-    backgroundMode: z.unknown().optional(),
-    toolRuntime: z.record(z.string(), z.enum(['client', 'server', 'hybrid'])).optional(),
-    clientDeviceId: z.string().max(256).optional(),
-    clientTools: z.boolean().optional(),
-    toolApproval: z.record(z.string(), z.unknown()).optional(),
-    admissionId: z.string().optional(),
-    whenBusy: z.enum(whenBusyChoices).optional(),
-    /** The job is accepted now and begins at this instant. */
-    startAt: z.iso.datetime({ offset: true }).optional(),
-    labels: jobLabels.optional(),
-    modelRetryForMs: z.int().min(0).max(maxModelRetryForMs).optional(),
-    onProviderDown: z.enum(['wait', 'fail']).optional(),
-    /** An agent by id, slug or name; `auto`: a model chooses one. */
-    agent: z.string().min(1).max(256).optional(),
-    model: z.string().min(1).max(256).optional(),
-    messages: z.array(z.looseObject({ role: z.string() })),
-    /** Files of the last message, which must have the role user. */
-    attachments: z.array(attachment).optional(),
-    tools: z.array(tool).optional(),
-    tool_choice: toolChoice.optional(),
-    ...z.object(parameters).partial().shape,
-  }),
+  z
+    .object({
+      threadId: clientId,
+      messageId: clientId,
+      backgroundMode: z.unknown().optional(),
+      toolRuntime: z.record(z.string(), z.enum(['client', 'server', 'hybrid'])).optional(),
+      clientDeviceId: z.string().max(256).optional(),
+      clientTools: z.boolean().optional(),
+      toolApproval: z.record(z.string(), z.unknown()).optional(),
+      admissionId: z.string().optional(),
+      whenBusy: z.enum(whenBusyChoices).optional(),
+      /** The job is accepted now and begins at this instant. */
+      startAt: z.iso.datetime({ offset: true }).optional(),
+      labels: jobLabels.optional(),
+      modelRetryForMs: z.int().min(0).max(maxModelRetryForMs).optional(),
+      onProviderDown: z.enum(['wait', 'fail']).optional(),
+      /** An agent by id, slug or name; `auto`: a model chooses one. */
+      agent: z.string().min(1).max(256).optional(),
+      model: z.string().min(1).max(256).optional(),
+      messages: z.array(z.looseObject({ role: z.string() })),
+      /** Files of the last message, which must have the role user. */
+      attachments: z.array(attachment).optional(),
+      tools: z.array(tool).optional(),
+      tool_choice: toolChoice.optional(),
+      ...z.object(parameters).partial().shape,
+    })
+    .meta({ example }),
 );
 
 export type StartBody = z.infer<typeof startBody>;

@@ -8,7 +8,7 @@ import { type AdmittedJob, jobReplies, toWireStatus } from '#jobs/api';
 import { ApiIdempotencyKey, ApiJsonBody, ApiRefusals, ApiReply } from '#platform/api';
 
 import { JobStart } from './job-start.js';
-import { startBody } from './start-body.js';
+import { or3Example, startBody } from './start-body.js';
 
 const words = { unauthenticatedText: 'Authentication required for background streaming' };
 
@@ -45,7 +45,7 @@ export class StartController {
     description: startDescription,
   })
   @ApiIdempotencyKey()
-  @ApiJsonBody(startBody)
+  @ApiJsonBody(startBody, or3Example)
   @ApiRefusals(400, 401, 403, 404, 409, 413, 422, 429, 503)
   @ApiReply(200, jobReplies.admitted, 'It is accepted.')
   @RequireAbility('create', 'Job', words)

@@ -24,8 +24,12 @@ const refusals = {
 
 type Refusal = keyof typeof refusals;
 
-/** Documents the JSON body of a route that parses the body itself, with the same schema. */
-export const ApiJsonBody = (schema: z.ZodType) => ApiBody({ schema: referenceTo(schema) });
+/**
+ * Documents the JSON body of a route that parses the body itself, with the same schema. `example`: a body for this route, if it accepts other
+ * bodies than the `example` of the schema.
+ */
+export const ApiJsonBody = (schema: z.ZodType, example?: object) =>
+  ApiBody({ schema: referenceTo(schema), ...(example !== undefined && { examples: { example: { value: example } } }) });
 
 /** Documents the JSON response of a route. */
 export const ApiReply = (status: number, schema: z.ZodType, description: string) =>

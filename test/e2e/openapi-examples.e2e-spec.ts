@@ -1,0 +1,108 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { type NightshiftProcess, serveEntry, startProcess } from '../harness/processes.js';
+
+/** Routes that refuse their example on a fresh server, with what they need. */
+const refused: Readonly<Record<string, string>> = {
+  '/api/interrupts/decision': 'another path: it refuses all bodies',
+  '/api/interrupts/{id}/decision': 'the id and hash of an open request',
+  '/api/jobs/{id}/client-tool/claim': 'a call that waits for a client',
+  '/api/jobs/{id}/client-tool/result': 'a claimed call',
+  '/api/jobs/{id}/client-tool/validate': 'a claimed call',
+  '/api/workflows/background': 'a published workflow',
+  '/api/workflows/hitl': 'a job that waits for an answer',
+  '/trigger/v1/databases/{database}/get': 'the token of a delivery',
+  '/trigger/v1/databases/{database}/query': 'the token of a delivery',
+  '/v1/tools/execute': 'an agent',
+};
+
+interface Content {
+  readonly schema: { readonly $ref?: string };
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+}
+
+interface OpenApi {
+  readonly tags: readonly { readonly name: string; readonly description?: string }[];
+  readonly paths: Readonly<
+    Record<
+      string,
+      Readonly<
+        Record<
+          string,
+          { readonly tags: readonly string[]; readonly requestBody?: { readonly content: Record<string, Content> } }
+        >
+      >
+    >
+  >;
+  readonly components: { readonly schemas: Readonly<Record<string, { readonly example?: unknown }>> };
+}
+
+describe('the OpenAPI document of a fresh server', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'nightshift-e2e-'));
+  let server: NightshiftProcess;
+  let document: OpenApi;
+
+  beforeAll(async () => {
+    const flags = ['--data-dir', join(folder, 'data')];
+    server = await startProcess({ role: 'all', flags, entry: serveEntry });
+    document = (await (await fetch(`${server.url ?? ''}/openapi.json`)).json()) as OpenApi; // what is read below
+  });
+
+  afterAll(async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** The routes with a JSON body, each with its example. */
+  function examples(): { readonly path: string; readonly example: unknown }[] {
+    return Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.values(operations).flatMap(({ requestBody }) => {
+        const content = requestBody?.content['application/json'];
+        if (content === undefined) return [];
+        const name = content.schema.$ref?.split('/').at(-1) ?? '';
+        const [own] = Object.values(content.examples ?? {});
+        return [{ path, example: own?.value ?? document.components.schemas[name]?.example }];
+      }),
+    );
+  }
+
+  it('describes each group', () => {
+    const used = Object.values(document.paths).flatMap((operations) =>
+      Object.values(operations).flatMap(({ tags }) => tags),
+    );
+    const described = document.tags.filter(({ description = '' }) => description !== '').map(({ name }) => name);
+    expect([...new Set(used)].toSorted()).toEqual(described.toSorted());
+  });
+
+  it('has an example for each JSON body', () => {
+    expect(examples().length).toBeGreaterThan(12);
+    expect(examples().filter(({ example }) => example === undefined)).toEqual([]);
+    expect(Object.keys(refused).filter((path) => document.paths[path] === undefined)).toEqual([]);
+  });
+
+  it('has examples that the server accepts, unless they need rows', async () => {
+    const key = readFileSync(join(folder, 'data', 'demo-api-key'), 'utf8').trim();
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    for (const { path, example } of examples()) {
+      if (refused[path] !== undefined) continue;
+      const url = `${server.url ?? ''}${path.replaceAll('{database}', 'shop')}`;
+      const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(example) });
+      expect([path, response.ok || (await response.text())]).toEqual([path, true]);
+    }
+  });
+
+  it('has examples that pass the check of the body where rows or a credential are missing', async () => {
+    const key = readFileSync(join(folder, 'data', 'demo-api-key'), 'utf8').trim();
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    for (const { path, example } of examples()) {
+      if (refused[path] === undefined || path === '/api/interrupts/decision') continue;
+      const url = `${server.url ?? ''}${path.replaceAll(/\{\w+\}/g, '01890000-0000-7000-8000-000000000000')}`;
+      const { status } = await fetch(url, { method: 'POST', headers, body: JSON.stringify(example) });
+      expect([path, [401, 403, 404].includes(status) || status]).toEqual([path, true]);
+    }
+  });
+});
