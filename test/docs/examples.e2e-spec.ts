@@ -92,7 +92,8 @@ describe('examples of the pages', () => {
     const rest = await follow('5');
     const stranger = run(process.execPath, command, { env: { ...surroundings(), NIGHTSHIFT_KEY: 'nsk_wrong' } });
     await expect(stranger).rejects.toMatchObject({
-      ...{ code: 1, stdout: '', stderr: expect.stringMatching(/^The stream ended: 4401 .*\n$/) },
+      ...{ code: 1, stdout: '' },
+      stderr: expect.stringMatching(/^The stream ended: 4401 .*\nFollow the rest: node follow.mjs [\da-f-]{36} 0\n$/),
     });
     rmSync(file);
 
