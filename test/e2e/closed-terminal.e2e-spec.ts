@@ -50,7 +50,9 @@ describe('SIGHUP', () => {
   (scriptPath === undefined ? it.skip : it)('stops the server in order when its terminal closes', async () => {
     const temporary = mkdtempSync(join(folder, 'tmp-'));
     chmodSync(temporary, 0o755);
-    const command = `echo $$ > ${join(folder, 'pid')}; exec ${node} ${join(root, 'dist', serveEntry)} serve --ephemeral --port 0 --no-sample`;
+    const log = join(folder, 'log'); // standard output stays the terminal
+    const serve = `${node} ${join(root, 'dist', serveEntry)} serve --ephemeral --port 0 --no-sample`;
+    const command = `echo $$ > ${join(folder, 'pid')}; exec ${serve} 2> ${log}`;
     const { PATH, HOME } = process.env;
     const env = { PATH, HOME, READ_ENV_FILE: 'false', SHELL: '/bin/sh', TMPDIR: temporary };
     terminal = spawn(scriptPath ?? '', ['-qfc', command, join(folder, 'typescript')], { env, stdio: 'ignore' });
@@ -69,6 +71,7 @@ describe('SIGHUP', () => {
 
     terminal.kill('SIGKILL');
     await eventually('the server has ended', () => (pids.some(isRunning) ? undefined : true), 30_000);
+    expect(readFileSync(log, 'utf8')).not.toContain('unexpected error');
     expect(readdirSync(temporary).filter((name) => name.startsWith('nightshift-ephemeral-'))).toEqual([]);
   });
 
