@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import type { ModelPart } from '#models';
+import { ModelError, type ModelPart } from '#models';
 
 import {
   broken,
@@ -12,6 +12,11 @@ import {
   type Script,
   text,
 } from '../../../../test/harness/scripted-loop.js';
+
+const tooSlow = new ModelError({
+  ...{ code: 'model_stream_broken', message: 'It broke.' },
+  ...{ retryable: true, afterFirstByte: true, mayRestart: false },
+});
 
 describe('toolLoop at its limits', () => {
   it('requests the last round without tools and explains why', async () => {
@@ -78,6 +83,7 @@ describe('toolLoop at its limits', () => {
   it.each([
     ['before the first byte', broken(false)],
     ['for good', broken(true, false)],
+    ['after which only another job may repeat it', tooSlow],
   ])('does not repeat the request after a failure %s', async (_, failure) => {
     const { outcome } = await play([[failure]]);
     expect(outcome).toMatchObject({
