@@ -102,7 +102,8 @@ function refusalCode({ principal }: Actor, declared: Declared | undefined): 'for
   if (declared === undefined) return null;
   const ability = abilityOf(principal);
   if (ability.can(declared.action, declared.subject)) return null;
-  return ability.can('read', declared.subject) ? 'forbidden' : 'not_found';
+  if (ability.can('read', declared.subject)) return 'forbidden';
+  return declared.absent === 'handler' ? null : 'not_found';
 }
 
 describe('declared abilities', () => {

@@ -261,6 +261,16 @@ describe('jobs over REST:', () => {
       expect(again.body).toEqual({ aborted: true, state: 'aborted', status: 'aborted' });
     });
 
+    it('returns `not_found` to an API key that may not read jobs', async () => {
+      model.enqueue(textReply(['Done']));
+      const jobId = jobIdOf(await jobs.start(chatBody()));
+      const { owner } = await test.people.workspaceOf('jobs');
+      const approver = await test.people.keyOf(owner.principal, ['approve']);
+      const reply = await test.call('POST', `/api/jobs/${jobId}/abort`, { key: approver.key });
+      expect([reply.status, reply.body]).toMatchObject([200, { aborted: false, state: 'not_found' }]);
+      expect(await jobs.ended(jobId)).toMatchObject({ job_status: 'completed' });
+    });
+
     it('returns `aborted` to 20 parallel aborts of a running job', async () => {
       const gate = createGate();
       model.enqueue({ body: [textChunk('begun'), gate], end: 'hang' });

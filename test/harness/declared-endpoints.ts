@@ -17,6 +17,7 @@ export interface Handler {
 export interface Declared {
   readonly action: Action;
   readonly subject: AbilitySubject;
+  readonly absent?: unknown;
 }
 
 const rootTypes = ['Query', 'Mutation', 'Subscription'];

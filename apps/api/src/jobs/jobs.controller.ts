@@ -166,7 +166,7 @@ export class JobsController {
   @ApiReply(200, jobReplies.abort, 'Whether it is cancelled, or will be.')
   @ApiRefusals(401, 403)
   @HttpCode(200)
-  @RequireAbility('cancel', 'Job')
+  @RequireAbility('cancel', 'Job', { absent: 'handler' })
   abort(@CurrentPrincipal() principal: MemberPrincipal, @Param('id') id: string): Promise<AbortReply> {
     return this.jobAbort.abort(principal, id);
   }

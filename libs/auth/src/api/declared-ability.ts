@@ -18,11 +18,12 @@ export function declaredBy(reflector: Reflector, context: ExecutionContext): Req
 
 /**
  * The error for a principal without the declared right, null for one who has it. It depends on the principal alone and reads no row, so it
- * says nothing about rows.
+ * reveals nothing about rows.
  */
 export function refusalBy(declared: RequiredAbility | null, principal: Principal): AppError | null {
   if (declared === null) return null;
   const refusal = refusalOf(principal, declared);
   if (refusal === null) return null;
-  return (refusal.code === 'not_found' ? declared.absent?.() : declared.refused?.()) ?? refusal;
+  if (refusal.code !== 'not_found') return declared.refused?.() ?? refusal;
+  return declared.absent === 'handler' ? null : (declared.absent?.() ?? refusal);
 }

@@ -34,7 +34,7 @@ export class PrincipalGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<Request>();
     const principal = await this.authenticate(request, declared?.unauthenticatedText);
     const refusal = refusalBy(declared, principal);
-    // A row that does not exist yet has no reader who could be told more.
+    // A row that does not exist yet has no reader, who would get more details.
     if (refusal !== null && declared?.action === 'create') throw forbidden();
     if (refusal !== null) await this.refuse({ request, principal, refusal });
     rememberPrincipal(request, principal);

@@ -8,8 +8,11 @@ import type { AbilitySubject, Action } from '../abilities.js';
 export interface RefusalWords {
   /** The message for a caller without a credential, if a contract fixes its wording. */
   readonly unauthenticatedText?: string;
-  /** The error for a caller who may not read the kind of rows either: the one of an absent row. */
-  readonly absent?: () => AppError;
+  /**
+   * The error for a caller who may not read the kind of rows either: the one of an absent row. `handler`: the handler runs and reports it,
+   * because its response is no error.
+   */
+  readonly absent?: (() => AppError) | 'handler';
   /** The error for a caller who may read the kind of rows, but lacks the action. */
   readonly refused?: () => AppError;
 }

@@ -7,8 +7,8 @@ import type { MemberPrincipal } from '#auth';
 import { CurrentPrincipal, PrincipalGuard, ReadsOwnBody, RequireAbility } from '#auth/api';
 import { ApiMediaReply, ApiRefusals, ApiReply, named } from '#platform/api';
 
-import { fileNotFound } from '../files.errors.js';
 import { Files } from '../files.service.js';
+import { fileNotFound } from '../store/file-store.errors.js';
 import { FileDownload } from './file-download.js';
 import { FileUpload } from './file-upload.js';
 

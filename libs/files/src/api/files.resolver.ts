@@ -11,8 +11,8 @@ import {
   toPayload,
 } from '#platform/api';
 
-import { fileNotFound } from '../files.errors.js';
 import { Files } from '../files.service.js';
+import { fileNotFound } from '../store/file-store.errors.js';
 import type { StoredFile } from '../stored-file.js';
 import { DeleteFileInput, FileConnection, FileModel, FilePayload } from './file.model.js';
 

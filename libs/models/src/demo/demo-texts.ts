@@ -7,7 +7,7 @@ const HELP =
   'For real answers, set MODEL_BASE_URL, OPENROUTER_API_KEY or OPENAI_API_KEY.';
 const QUOTE_OPENING = 'You said: ';
 const NO_TOOLS = `${STAND_IN}: without tools I know nothing.`;
-const ALL_I_KNOW = `That is all I can tell: ${STAND_IN}, so I only repeat what tools say.`;
+const ALL_I_KNOW = `That is all I know: ${STAND_IN}, so I only repeat what tools say.`;
 const MAX_QUOTE_LENGTH = 400;
 
 /** The text for a question that needs no tool. Repeats what earlier texts of the demo model in the question repeat. */
