@@ -201,7 +201,7 @@ describe('racing answers', () => {
     for (const worker of workers) worker.kill('SIGKILL');
     await Promise.all(workers.map(({ exited }) => exited));
     await stage.startWorker({ JOB_TIMEOUT_MS: String(limitMs) });
-    // What runs beside the request does not come back, so the job is at work when its time is over.
+    // The call that runs beside the request never returns, so the job is still running at its time limit.
     const gate = stage.ledger.holdAll();
     const near = fc.sample(fc.nat(100), 25).map((leftMs) => (job: Viewer) => nearItsEnd(job, leftMs));
     const rightAway = () => Promise.resolve();

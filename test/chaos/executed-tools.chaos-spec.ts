@@ -56,7 +56,7 @@ describe('POST /v1/tools/execute with killed processes', () => {
     return clientOf(at).open({ agent: 'clerk', tool_name: tool, arguments: { to } }, headers);
   };
   const jobOf = ({ headers }: CompletionReply) => String(headers['x-job-id']);
-  /** The outcome of each call, by its story. */
+  /** Checks that each completion ended as its entry in `stories` describes; returns the replies. */
   const endsOf = async (open: readonly OpenCompletion[]) => {
     const replies = await Promise.all(open.map(({ over }) => over));
     for (const [i, { status, json }] of replies.entries())

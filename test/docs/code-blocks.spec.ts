@@ -12,7 +12,7 @@ const blocks = documents().flatMap(codeBlocks);
 const written = (...languages: readonly string[]) => blocks.filter(({ language }) => languages.includes(language));
 const placeOf = ({ file, line }: CodeBlock) => `${file}:${line}`;
 
-/** The problems of blocks, each after its place. */
+/** The problems of blocks, each as `file:line: problem`. */
 const problemsIn = (of: readonly CodeBlock[], check: (text: string) => readonly string[]) =>
   of.flatMap((block) => check(block.text).map((problem) => `${placeOf(block)}: ${problem}`));
 

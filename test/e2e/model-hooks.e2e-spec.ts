@@ -108,7 +108,7 @@ export default definePlugin({ name: 'acme', version: '1', tools: [note, hang], s
     it.each([
       ['deny', { code: 'hook_denied', message: 'no budget' }, ['before', ['deny'], 'no budget']],
       ['throw', { code: 'hook_failed', message: 'The hook "before" failed.' }, ['before', ['hook_failed'], 'broken']],
-    ])('fail an agent without a retry for the input "%s"', async (prompt, error, change) => {
+    ])('fail an agent node at once, despite its retries, for the input "%s"', async (prompt, error, change) => {
       const asked = server.model.requests.length;
       const job = await run(prompt, retried);
       expect(job.status).toBe('failed');

@@ -110,7 +110,7 @@ const load = async (...triggers: readonly object[]) => {
   await writeFile(join(folder, 'triggers.json'), JSON.stringify(triggers));
   await api.api.app.get(TriggerFileLoader).load();
 };
-/** A delivery of the end of a chat that called a tool, with its token. */
+/** Runs a chat that calls a tool; returns the webhook delivery of its end, and the token in it. */
 const deliver = async (
   saved = () => save({}),
 ): Promise<{ readonly root: string; readonly token: string; readonly delivery: Sent }> => {

@@ -311,7 +311,7 @@ describe('job with a silent model provider', () => {
     return jobId;
   };
 
-  it('completes once the provider responds, also when the outage was longer than its working time', async () => {
+  it('completes when the provider responds again, even if the outage was longer than the time limit of the job', async () => {
     const jobId = await ask('Silence.');
     expect(await scaled.ended(jobId)).toMatchObject({ status: 'completed', content: 'Back.' });
     expect(await scaled.eventsOf(jobId, 'model-retry')).toHaveLength(silence.length);

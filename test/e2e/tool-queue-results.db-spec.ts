@@ -55,7 +55,7 @@ describe('results of isolated calls', () => {
   /** Lets the progress that was shown last lie in the past. */
   const wait = (sent: SentCall) =>
     queue.rows(`UPDATE tool_call SET progress_at = progress_at - interval '1 s' WHERE id = $1`, [sent.id]);
-  /** Lets it have been shown just now, however long the test takes. */
+  /** Sets the time of the last progress one hour ahead, so that no further progress is due during the test. */
   const hold = (sent: SentCall) =>
     queue.rows(`UPDATE tool_call SET progress_at = progress_at + interval '1 h' WHERE id = $1`, [sent.id]);
 

@@ -158,7 +158,7 @@ export function withoutLogin(databaseUrl: string): string {
 
 function surroundings(): NodeJS.ProcessEnv {
   const { PATH, HOME } = process.env;
-  // The command line keeps its compiled code there; other entry points do so for tests only.
+  // `NODE_COMPILE_CACHE`: the command line sets it itself; other entry points use it only in tests.
   return { PATH, HOME, READ_ENV_FILE: 'false', NODE_COMPILE_CACHE: join(root, 'dist', '.cache') };
 }
 

@@ -84,7 +84,7 @@ export class Simulation {
     this.send(toEvent(work.run, done));
   }
 
-  /** The rows after this number of writes; null: after all. */
+  /** The rows after this number of writes; absent: after all. */
   rows(writes = this.writes.length): readonly NodeRunRow[] {
     const rows = new Map(this.writes.slice(0, writes).map((row) => [row.ordinal, row]));
     return [...rows.values()].sort((a, b) => a.ordinal - b.ordinal);

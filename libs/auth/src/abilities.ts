@@ -216,7 +216,7 @@ export function principalOf(ability: AppAbility): Principal | undefined {
 
 const CHANGE_COVERS = createAliasResolver({ change: ['cancel', 'retry', 'rename'] });
 
-/** A row that names its subject. */
+/** A row with its CASL subject type. */
 export type NamedSubject = Exclude<Subjects<SubjectRow>, string>;
 
 /** Returns a copy of the row with its subject, for `ability.can`. */

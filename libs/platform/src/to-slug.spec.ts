@@ -16,7 +16,7 @@ describe('toSlug', () => {
     expect(toSlug(name)).toBe(slug);
   });
 
-  it('contains only allowed characters, and turns a slug into itself', () => {
+  it('produces only allowed characters, and leaves a slug unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 100 }), (name) => {
         const slug = toSlug(name);

@@ -163,7 +163,7 @@ export class Nightshift {
     return this.connection.http.execute(document, variables, options);
   }
 
-  /** Starts no job that the client cannot follow, because the caller would not see its events. */
+  /** Throws before the start if the client has no WebSocket: the caller could not see the events of the job. */
   private async start<TResult, TVariables>(
     ...asked: [TypedDocument<TResult, TVariables>, TVariables, { readonly signal?: AbortSignal | undefined }]
   ): Promise<TResult> {

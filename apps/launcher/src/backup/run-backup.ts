@@ -119,8 +119,8 @@ async function restore({ asked, config, path, out }: Work): Promise<void> {
 }
 
 /**
- * Whether the directory belongs to the backed-up installation. Restored rows need its secret, so the operator copies the secret first; a
- * mistyped directory has none.
+ * Whether the directory belongs to the backed-up installation. The operator copies its secret there before the restore, because restored rows
+ * need it. So a directory without a secret is probably mistyped.
  */
 async function isRestoreTarget({ values }: Config): Promise<boolean> {
   if (values.NIGHTSHIFT_SECRET === undefined) return hasDataDirSecret(values.DATA_DIR);

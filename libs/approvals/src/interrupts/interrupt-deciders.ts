@@ -11,11 +11,11 @@ export type DecidedKind = Exclude<InterruptKind, 'client_tool'>;
  * an empty one: `arguments: {}` is an edit, no `arguments` means no edit.
  */
 export interface InterruptAnswer {
-  /** One of the decisions of the kind. Required for every kind except `human_input`. */
+  /** One of the decisions of the kind. Required for every kind except `human_input` and `wait`, which use `action`. */
   readonly decision?: string;
-  /** human_input: the action on the question. */
+  /** human_input, wait: the action on the question. */
   readonly action?: string;
-  /** human_input: the submitted data; null: no data. */
+  /** human_input, wait: the submitted data; null: no data. */
   readonly data?: unknown;
   /** tool_approval: the hash that the request showed. */
   readonly argumentsHash?: string;

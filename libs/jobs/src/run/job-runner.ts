@@ -33,7 +33,7 @@ export class JobRunner {
   readonly slots: number;
   private readonly firstByteTimeoutMs: number;
   private readonly active = new Set<Promise<void>>();
-  /** Slots reserved for jobs whose claim is under way. */
+  /** Slots reserved for jobs whose claim or acceptance is under way. */
   private reserved = 0;
   private noneReserved: (() => void)[] = [];
 
@@ -73,7 +73,7 @@ export class JobRunner {
     return this.handlers.find(kind) !== undefined;
   }
 
-  /** Reserves free slots for jobs whose claim is under way. */
+  /** Reserves free slots for jobs whose claim or acceptance is under way. */
   reserve(count: number): void {
     this.reserved += count;
   }

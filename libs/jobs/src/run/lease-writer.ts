@@ -90,7 +90,7 @@ export class LeaseWriter {
     this.append(write);
   }
 
-  /** Sends the first text at once, and every piece of a slow model; buffers faster text. */
+  /** Sends a piece at once if none was sent during the last flush interval; otherwise buffers it. */
   stream(piece: Delta): Promise<void> | undefined {
     const { clock, flush } = this.options;
     this.pending.addPiece(piece);

@@ -8,8 +8,8 @@ import { Prisma, PrismaClient } from './generated/prisma/client.js';
 const maxTexts = 1_000;
 
 /**
- * Names for the prepared statements of one pool: a connection parses a named text once. A text gets its name at its second use, and at most
- * 1,000 texts get one, because each name uses memory in every connection, and lists of variable length make texts that do not recur.
+ * Names for the prepared statements of one pool: a connection parses a named text once. A text gets a name at its second use, because
+ * texts with lists of variable length seldom recur. At most 1,000 texts get one, because each name uses memory in every connection.
  */
 export function statementNames(max = maxTexts): (query: { readonly sql: string }) => string {
   const names = new Map<string, string>();

@@ -82,7 +82,7 @@ function keySql(dimension: StatsDimension, { bucket }: StatsQuery, bind: Bind): 
   return `date_bin(${bind(STATS_BUCKETS[bucket], 'int')} * interval '1 ms', w.created_at, '2001-01-01Z')`;
 }
 
-/** The scan of a list, over many more rows: here no client waits for a first page. */
+/** Like the scan of a list, but it may read many more rows, because no client waits for a first page. */
 async function wideScan(
   tx: PrismaTransaction,
   filter: ToolCallFilter,

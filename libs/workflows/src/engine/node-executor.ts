@@ -60,7 +60,7 @@ export interface Conversing {
 export interface Waiting {
   readonly type: 'waiting';
   readonly interruptIds: readonly string[];
-  /** Calls that run elsewhere and have no interrupt, by their names in the chat; absent: none. */
+  /** Calls that run elsewhere and have no interrupt, each as `<round>:<ordinal>`; absent: none. */
   readonly calls?: readonly string[];
 }
 

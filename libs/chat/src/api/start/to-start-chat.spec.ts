@@ -246,7 +246,7 @@ describe('idempotency key', () => {
     ]);
   });
 
-  it('hashes a request the same in any order of members', () => {
+  it('gives a request the same hash in any order of its members', () => {
     const { threadId, messageId, messages } = plain;
     expect(hashOf({ messages, messageId, threadId })).toBe(hashOf(plain));
   });
