@@ -55,6 +55,10 @@ describe('the texts of the demo model', () => {
       opening.repeat(2_000),
       'I asked the tool for you:\n'.repeat(5_000),
       'That needs the tool '.repeat(5_000),
+      `I asked the tool for you:${'\n'.repeat(200_000)}x`,
+      `I asked the tool for you:${'\n'.repeat(200_000)}${resultsText([])}`,
+      `${opening}"${'\\'.repeat(200_000)}x`,
+      `${opening}${'\\'.repeat(200_000)}${plainText('')}`,
     ])
       expect(plainText(text).length).toBeLessThan(1_200);
   });
