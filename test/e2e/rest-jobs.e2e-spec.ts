@@ -261,6 +261,16 @@ describe('jobs over REST:', () => {
       expect(again.body).toEqual({ aborted: true, state: 'aborted', status: 'aborted' });
     });
 
+    it('ignores a body of another type', async () => {
+      const gate = createGate();
+      model.enqueue({ body: [textChunk('half'), gate], end: 'hang' });
+      const jobId = jobIdOf(await jobs.start(chatBody()));
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/x-www-form-urlencoded' };
+      const response = await fetch(`${test.url}/api/jobs/${jobId}/abort`, { method: 'POST', headers, body: '{}' });
+      expect([response.status, await response.json()]).toMatchObject([200, { aborted: true }]);
+      gate.open();
+    });
+
     it('returns `not_found` to an API key that may not read jobs', async () => {
       model.enqueue(textReply(['Done']));
       const jobId = jobIdOf(await jobs.start(chatBody()));

@@ -76,17 +76,27 @@ export function bodyMiddleware(settings: BodySettings, turns: CallerTurns, addre
       const reading: Reading = { settings, turns, response, ...counted };
       if (raw !== undefined) return readRawOf(request, { ...reading, raw }, use);
       if ('target' in by || request.is('application/json') !== false) return readJsonOf(request, reading, use);
-      return isSilent(request) ? Promise.resolve() : Promise.reject(invalidBody(OTHER_TYPE));
+      if (!isSilent(request)) refuseToRead(request);
+      return Promise.resolve();
     });
     next();
   };
 }
 
+/** A handler that reads the body of another type throws; one that needs no body ignores it. */
+function refuseToRead(request: Request): void {
+  Object.defineProperty(request, 'body', {
+    get: () => {
+      throw invalidBody(OTHER_TYPE);
+    },
+  });
+}
+
 /**
- * Reads and parses the body into `request.body`, as JSON in UTF-8. A request without content and without that type leaves it undefined. The
- * bodies of a `caller` share one memory budget. Large bodies wait for slots: to be read, by size, and to be parsed and handled, by tokens. Throws
+ * Reads and parses the body into `request.body`, as JSON in UTF-8. Without content, it is undefined; with content of another type, reading it
+ * throws `bad_request`. The bodies of a `caller` share one memory budget. Large bodies wait for slots: to be read, by size, and to be parsed and handled, by tokens. Throws
  * `unsupported_media_type` for an encoded (compressed) body, `too_large` over the limit of the route, of tokens or of levels, `bad_request`
- * for invalid JSON and for any other content type, `body_timeout`, `rate_limited`, `unavailable`. May be called again.
+ * for invalid JSON, `body_timeout`, `rate_limited`, `unavailable`. May be called again.
  */
 export async function readBody(request: Request, caller: string): Promise<void> {
   const read = readers.get(request);
