@@ -190,6 +190,22 @@ describe('JobStarter', () => {
     expect(await startAll([jobs.request({ workspaceId })])).toEqual(['started']);
   });
 
+  it('refuses all starts of a batch whose statement timed out, after one attempt', async () => {
+    const { workspaceId } = await workspace();
+    const repository = jobs.app.get(StartRepository);
+    const timedOut = Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' });
+    const attempts = jest.spyOn(repository, 'insertOptimistically').mockRejectedValue(timedOut);
+    const starter = jobs.app.get(JobStarter);
+    const requests = Array.from({ length: 8 }, () => {
+      const thread = { ref: newId(), isNew: true, createTitle: 'T' };
+      return jobs.request({ workspaceId, createdBy: newId(), thread });
+    });
+    const ends = await Promise.allSettled(requests.map((request) => starter.start(request)));
+    expect(ends.map(({ status }) => status)).toEqual(ends.map(() => 'rejected'));
+    expect(attempts).toHaveBeenCalledTimes(1);
+    attempts.mockRestore();
+  });
+
   it('accepts one of twenty concurrent starts in a thread that rejects when busy', async () => {
     const { workspaceId } = await workspace();
     const ref = newId();

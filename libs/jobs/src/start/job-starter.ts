@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { AppError, crashpoint, DatabaseUnavailable, newId, sqlState, systemClock, WorkspaceBatches } from '#platform';
+import { AppError, crashpoint, isTransient, newId, sqlState, systemClock, WorkspaceBatches } from '#platform';
 
 import { mismatchedPart } from '../events/commit-part.js';
 import { BackgroundJobs } from '../foreground/background-jobs.js';
@@ -232,17 +232,15 @@ function toResult(reason: unknown): Error {
 }
 
 /**
- * The outcome is unknown, so a second attempt could conflict with the rows that the first has written; or the lock timeout has passed, and
- * each further attempt would wait as long.
+ * The outcome is unknown, so a second attempt could conflict with the rows that the first has written; or a timeout has passed, and each
+ * further attempt could wait as long. A conflict with another transaction (class 40) may concern only one request.
  */
 function failsEachRequest(error: unknown): boolean {
-  return error instanceof DatabaseUnavailable || isLockTimeout(error);
+  return isTransient(error) && sqlState(error)?.startsWith('40') !== true;
 }
 
-/** 55P03: another transaction has locked the workspace, or a thread or parent job of the batch. */
-const isLockTimeout = (error: unknown) => sqlState(error) === '55P03';
-
+/** 55P03: another transaction has locked the workspace, or a thread or parent job of the batch, for longer than the lock timeout. */
 function toStartError(error: unknown): unknown {
   if (error instanceof AppError) return error;
-  return isLockTimeout(error) ? startInFlight() : error;
+  return sqlState(error) === '55P03' ? startInFlight() : error;
 }
