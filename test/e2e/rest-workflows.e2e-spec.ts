@@ -276,12 +276,12 @@ describe('workflows over REST:', () => {
       [{ jobId: newId() }, 404, 'HITL request not found'],
       [{ jobId: 'nonsense' }, 404, 'HITL request not found'],
     ])('rejects %j', async (change, expected, error) => {
-      const reply = await answer(change);
-      expect([reply.status, reply.body]).toMatchObject([expected, { error }]);
+      for (const { status: code, body } of [await answer(change), await answer(change, people.viewer.key)])
+        expect([code, body]).toMatchObject([expected, { error }]);
     });
 
     it('rejects users who may not answer the request', async () => {
-      expect(await answer({}, people.viewer.key)).toMatchObject({ status: 403 });
+      expect(await answer({}, people.viewer.key)).toMatchObject({ status: 403, body: { code: 'cannot_decide' } });
       const { owner: stranger } = await api.people.workspaceOf(`others-${newId()}`);
       expect(await answer({}, stranger.key)).toMatchObject({ status: 404, body: { error: 'HITL request not found' } });
     });

@@ -2,7 +2,6 @@ import { Body, Controller, HttpCode, Post, Req, Res, UseGuards } from '@nestjs/c
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 
-import { cannotDecide } from '#approvals';
 import type { MemberPrincipal } from '#auth';
 import { CurrentPrincipal, PrincipalGuard, RequireAbility } from '#auth/api';
 import { toWireStatus, type WireStatus } from '#jobs/api';
@@ -49,7 +48,7 @@ export class WorkflowsController {
   @ApiReply(200, workflowBodies.ok, 'It is answered.')
   @ApiRefusals(400, 401, 403, 404, 409, 410, 413, 422, 429)
   @HttpCode(200)
-  @RequireAbility('approve', 'Interrupt', { absent: hitlRequestNotFound, refused: cannotDecide })
+  @RequireAbility('read', 'Interrupt', { absent: hitlRequestNotFound })
   answer(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Body({ schema: workflowBodies.answer }) body: WorkflowAnswer,
