@@ -35,6 +35,11 @@ describe('pluginFrame', () => {
       '/srv/plugins/entry.ts:4',
     ],
     [
+      'the frame behind a message with the URL of no local file',
+      withStack('Error: cannot read file://nas/share/cfg:12', `    at setup (${module('b.ts')}:7:9)`),
+      '/srv/my plugins/b.ts:7',
+    ],
+    [
       'null without a frame in the plugin',
       withStack('Error: connect ECONNREFUSED 127.0.0.1:5432', '    at a (file:///srv/x.js:1:2)'),
       null,

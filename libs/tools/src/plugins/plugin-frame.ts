@@ -11,12 +11,22 @@ const SYNTAX = /^(.+):(\d+)\n/;
  * stack does not contain its code. Pure.
  */
 export function pluginFrame(error: unknown, entry: string): string | null {
-  const stack = error instanceof Error ? (error.stack ?? '') : '';
+  const stack: unknown = error instanceof Error ? error.stack : undefined;
+  if (typeof stack !== 'string') return null;
   const [, file = '', fileLine = ''] = SYNTAX.exec(stack) ?? [];
   if (isAbsolute(file)) return `${file}:${fileLine}`;
   for (const [, url = '', version, line = ''] of stack.matchAll(FRAME)) {
-    const path = fileURLToPath(url);
+    const path = toPath(url);
     if (version !== undefined || path === entry) return `${path}:${line}`;
   }
   return null;
+}
+
+/** The stack begins with the message of the error, which may contain any URL. Null: it is the URL of no file. */
+function toPath(url: string): string | null {
+  try {
+    return fileURLToPath(url);
+  } catch {
+    return null;
+  }
 }
