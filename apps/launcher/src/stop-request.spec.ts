@@ -37,6 +37,13 @@ describe('StopRequest', () => {
     expect(stop.hurrySignal.aborted).toBe(true);
   });
 
+  it('ignores a SIGHUP while it stops after a failure', () => {
+    const stop = new StopRequest(new ManualClock());
+    stop.fail(new Error('broken'));
+    expect(stop.onSignal('SIGHUP')).toBe('echo');
+    expect(stop.hurrySignal.aborted).toBe(false);
+  });
+
   it('stops in order at a SIGHUP and ignores further ones', () => {
     const clock = new ManualClock();
     const stop = new StopRequest(clock);

@@ -2,10 +2,9 @@ import { type Clock, systemClock } from '#platform';
 
 /**
  * Time (ms) in which a repeated signal is ignored: the terminal or service manager sends it, and npm forwards it at once. It is
- * longer for SIGINT, which a person repeats, than for SIGTERM, which a script repeats faster. SIGHUP never hurries a stop: the kernel, the
- * shell and npm may all send it when a terminal closes.
+ * longer for SIGINT, which a person repeats, than for SIGTERM, which a script repeats faster.
  */
-const ECHO_MS = { SIGINT: 300, SIGTERM: 50, SIGHUP: Infinity } as const;
+const ECHO_MS = { SIGINT: 300, SIGTERM: 50, SIGHUP: 0 } as const;
 /** How long the process drains after an unexpected error. */
 const SHORT_DRAIN_MS = 2_000;
 
@@ -39,8 +38,9 @@ export class StopRequest {
   /** Takes a signal and returns its effect; `exit`: the process was already hurrying. */
   onSignal(signal: keyof typeof ECHO_MS = 'SIGINT'): 'stop' | 'hurry' | 'echo' | 'exit' {
     const now = this.clock.monotonic();
-    const isEcho = now - this.lastSignalAt < ECHO_MS[signal];
-    if (isEcho) return 'echo';
+    if (now - this.lastSignalAt < ECHO_MS[signal]) return 'echo';
+    // SIGHUP hurries no stop: the kernel, the shell and npm may all send it when a terminal closes.
+    if (signal === 'SIGHUP' && this.stopping.signal.aborted) return 'echo';
     this.lastSignalAt = now;
     if (this.hurrying.signal.aborted) return 'exit';
     if (this.stopping.signal.aborted) {

@@ -1,7 +1,6 @@
-/**
- * Whether this process prints to a terminal: standard output or standard error. It stays true when the terminal is closed, because Node
- * looks when it opens the streams.
- */
+import { isatty } from 'node:tty';
+
+/** Whether standard input, output or error of this process is a terminal; `nohup` replaces all three. Call it before the terminal can close. */
 export function hasTerminal(): boolean {
-  return process.stdout.isTTY || process.stderr.isTTY;
+  return isatty(0) || process.stdout.isTTY || process.stderr.isTTY;
 }
