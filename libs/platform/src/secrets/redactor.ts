@@ -16,13 +16,8 @@ const MAX_KEPT = 1_000;
 export class Redactor {
   private readonly own = new KnownSecrets();
   private readonly workspaces = new Map<string, KnownSecrets>();
-  /** The removals of registered secrets, by workspace and text. */
-  private readonly kept = new LRUCache<string, () => void>({
-    max: MAX_KEPT,
-    dispose: (release) => {
-      release();
-    },
-  });
+  /** The removals of registered secrets, by workspace and text. Created for the first of them, because most redactors live for one text. */
+  private kept: LRUCache<string, () => void> | undefined;
   private readonly server = new TextRedactor(() => [this.own]);
   /** For texts that only the operator reads. */
   readonly everything = new TextRedactor(() => [this.own, ...this.workspaces.values()]);
@@ -51,6 +46,12 @@ export class Redactor {
   /** Registers a secret of a workspace as long as it is among the 1,000 most recently used ones. */
   keep(secret: Secret, workspaceId: string): void {
     const key = `${workspaceId} ${secret.reveal()}`;
+    this.kept ??= new LRUCache({
+      max: MAX_KEPT,
+      dispose: (release) => {
+        release();
+      },
+    });
     if (this.kept.get(key) === undefined) this.kept.set(key, this.add(secret, workspaceId));
   }
 
