@@ -22,7 +22,7 @@ interface OneHandler {
 /**
  * Handles up to `slots` messages of a queue at once. pg-boss lets one handler work on one batch at a time, so this registers another
  * handler when all are busy; an idle process keeps one that polls often. While that one is busy, a timer wakes an idle one as often, so
- * that a message that takes long delays no other one.
+ * that a message that takes long delays no other one. (pg-boss's `localConcurrency` registers all handlers at once, and each polls.)
  *
  * With `acquire`, a message may also need a slot of its tool or workspace. If that slot is not free, the handler gives the message back and
  * fetches a message of another group.
