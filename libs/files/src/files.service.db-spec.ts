@@ -101,7 +101,7 @@ describe('Files', () => {
     expect(bucket.objects.size).toBe(0);
   });
 
-  it('keeps a content that an upload replaced for a while, because a job may be reading it', async () => {
+  it('keeps replaced content for some time, because a job may still be reading it', async () => {
     const first = await save('shown as absent');
     const replaced = await files.get(member, first.hash);
     const absent = jest.spyOn(S3FileStore.prototype, 'has').mockResolvedValueOnce(false);

@@ -41,7 +41,7 @@ describe('providerFailed', () => {
     });
   });
 
-  it('shows at most 200 characters of the provider, on one line, without the key', () => {
+  it('shows at most 200 characters of the error text of the provider, on one line, without the key', () => {
     const key = 'the-very-own-canary-key';
     const error = providerFailed(
       {

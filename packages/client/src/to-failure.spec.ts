@@ -39,7 +39,7 @@ describe('toFailure', () => {
   });
 });
 
-describe('the end of a socket', () => {
+describe('toSocketError', () => {
   it.each([
     [1001, 'connection_lost', true],
     [1006, 'connection_lost', true],
@@ -54,7 +54,7 @@ describe('the end of a socket', () => {
     expect(toSocketError({ code, reason: 'because' })).toMatchObject({ code: name, retryable });
   });
 
-  it('keeps a code of the server or the client, and maps a socket error to connection_lost', () => {
+  it('keeps the error code of the server or the client, and maps a socket error to connection_lost', () => {
     const extensions = { code: 'NOT_FOUND', reason: 'not_found' };
     expect(toSocketError([{ message: 'No', extensions }])).toMatchObject({ code: 'not_found', retryable: false });
     expect(toSocketError(new Event('error'))).toMatchObject({ code: 'connection_lost', retryable: true });

@@ -134,7 +134,7 @@ export interface WorkflowState {
   readonly finalNodeId: string | null;
   /** By `<node id>:<branch id>`. */
   readonly branches: Readonly<Record<string, WorkflowBranchState>>;
-  /** By the id that answers name. */
+  /** By the id of the request, which a decision must name. */
   readonly hitlRequests: Readonly<Record<string, WorkflowRequest>>;
   readonly finalOutput: string;
   readonly failedNodeId: string | null;

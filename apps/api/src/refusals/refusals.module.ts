@@ -35,7 +35,7 @@ async function isValid(authenticator: Authenticator, authorization: string): Pro
   }
 }
 
-/** Registers the count of requests beyond the rate of their address. */
+/** Registers the metric of refused requests beyond `REFUSALS_PER_SECOND`. */
 export function refusalDelayCount(metrics: Metrics): RefusalDelayDependencies['count'] {
   const counter = metrics.counter(
     'nightshift_refusals_delayed_total',

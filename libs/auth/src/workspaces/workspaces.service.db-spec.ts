@@ -96,8 +96,8 @@ describe('a workspace', () => {
   });
 });
 
-describe('the audit', () => {
-  it('stays within its workspace', async () => {
+describe('the audit log', () => {
+  it('contains only entries of its workspace', async () => {
     await identities.workspaceOf(`rival${serial}`);
     expect((await auditOf(database, world.owner)).map(({ action }) => action)).toEqual([
       ...['member-added', 'invitation-created'],

@@ -61,7 +61,7 @@ async function call({ connection }: Opened, name: string, calling: Calling = {})
   return connection.call({ definition, arguments: args, context: { idempotencyKey: key, epoch: 3, signal, progress } });
 }
 
-describe.each(['2025', '2026'] as const)('a connection to a server of %s', (era) => {
+describe.each(['2025', '2026'] as const)('a connection to a server with an MCP revision of %s', (era) => {
   it('lists tools and calls them', async () => {
     const one = await open({ era });
     const { tools, problem } = await one.connection.list();

@@ -9,7 +9,7 @@ import { SnapshotRepository } from '../snapshot/snapshot.repository.js';
 import { JobStarter } from '../start/job-starter.js';
 import { CancelRepository } from './cancel.repository.js';
 
-describe('the cancel of a workflow', () => {
+describe('the cancellation of a workflow', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
   let log: EventLogRepository;

@@ -119,7 +119,7 @@ describe('RunningCaps', () => {
     expect([most, mostOfUser]).toEqual([3, 2]);
   });
 
-  it("runs the first job of a user before most of another user's queue", async () => {
+  it('runs the first job of a user before most queued jobs of another user', async () => {
     const workspaceId = await workspace(2, 2);
     const [busy, late] = [newId(), newId()];
     const gates = new Map<string, PromiseWithResolvers<JobOutcome>>();

@@ -164,7 +164,7 @@ describe('admit', () => {
     expect(types([request({ thread: { ref: threadId, createTitle: 'mine?' } })], given)).toEqual(['not_found']);
   });
 
-  it('creates an unknown thread only with a title', () => {
+  it('creates a thread for an unknown id only if the request has a title', () => {
     expect(types([request({ thread: { ref: 'theirs' } })], facts())).toEqual(['not_found']);
     const [decision] = admit([request({ thread: { ref: 'theirs', createTitle: 'Hi' } })], facts(), () => 'new');
     expect(decision).toMatchObject({ type: 'accept', thread: { id: 'new', isNew: true, position: 1 }, inLine: false });

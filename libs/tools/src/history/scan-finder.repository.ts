@@ -42,7 +42,10 @@ function coversAllTests(trail: IndexScan, tests: readonly CallTest[]): boolean {
   );
 }
 
-/** A search uses three words or values; the ends of a time span are not among them. */
+/**
+ * The tests that the scan does not cover. A search covers at most `SEARCHED` words or values: with more, its own aspect is tested, too. The
+ * time is always tested.
+ */
 function remaining(trail: IndexScan, tests: readonly CallTest[]): readonly CallTest[] {
   const isPartial = (trail.search?.contents.length ?? 0) > SEARCHED;
   return tests.filter(({ aspect }) => aspect === 'time' || aspect !== trail.aspect || isPartial);

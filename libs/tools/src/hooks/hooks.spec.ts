@@ -68,7 +68,7 @@ afterEach(() => {
 });
 
 describe('Hooks', () => {
-  it('runs hooks of lower priorities first, then in the order in which they were loaded, each with the changes before it', async () => {
+  it('runs hooks in ascending order of priority, then of loading, each with the changes of the hooks before it', async () => {
     const add = (name: string, priority?: number) =>
       defineHook({
         ...{ on: 'beforeJobStart', name, ...(priority === undefined ? {} : { priority }) },

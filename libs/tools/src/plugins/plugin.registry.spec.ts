@@ -80,7 +80,7 @@ describe('pluginFiles', () => {
 });
 
 describe('PluginRegistry', () => {
-  it('loads a plugin of definePlugin and one of single definitions', async () => {
+  it('loads plugins with and without definePlugin', async () => {
     write(
       'plugins/a.mjs',
       module(`export const hidden = ${tool('hidden')};

@@ -149,15 +149,15 @@ export class TriggerRunsRepository implements ExpiredRows {
   }
 
   /**
-   * Reserves the next run of a trigger; the concurrency of the trigger counts reserved runs. `triggerId`: absent for the trigger of a run that is
-   * due. Null: no run can start now; the run of the reference gets a new message if it is due.
+   * Reserves the next run of a trigger; the concurrency of the trigger counts reserved runs. Without `triggerId`, the trigger is that of `ref`, whose
+   * run must be due. Returns null if no run can start now; if the run of `ref` is due, its queue message is sent again.
    */
   reserve(ref: RunRef, triggerId?: string): Promise<ReservedRun | null> {
     const { workspaceId, runId } = ref;
     return this.prisma.withWorkspace(ref, async (tx) => {
       const id = triggerId ?? (await this.dueRun(tx, ref))?.triggerId;
       if (id === undefined) return null;
-      // One process at a time counts, so that two of them do not start the last free job both.
+      // The lock serializes the counts, so that two processes do not both use the last free slot.
       await tx.$queryRaw`
         SELECT 1 FROM trigger_definition WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid FOR NO KEY UPDATE`;
       const own = await this.dueRun(tx, ref);

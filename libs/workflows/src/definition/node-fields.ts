@@ -74,7 +74,7 @@ export const hitl = z.object({
   timeout: waitMs.optional().describe('How long the request waits for an answer, in ms. 0 or absent: 7 days'),
   defaultAction: defaultAction.default('reject').describe('The answer that is used after the timeout'),
 });
-/** A person asked before a node, or about what it wrote. */
+/** The field `hitl`: asks a person before the node runs, or about its output. */
 export const askedPerson = z.preprocess((value) => renamed(value, 'message', 'prompt'), hitl.optional());
 
 /** What every node may have. */

@@ -144,7 +144,10 @@ export function isOwnType(type: NodeType): boolean {
   return type === 'plugin' || Object.hasOwn(ownNodes, type);
 }
 
-/** The data of a node as its type has it. A fault is read as absent; `value` is null when a required field of ours is missing. */
+/**
+ * Parses `data` by the schema of the type. A field with a wrong type counts as absent; `value` is null if a required field of a type that only
+ * Nightshift defines is missing.
+ */
 export function readNodeData<T extends NodeType>(type: T, data: unknown): Read<NodeData[T]> {
   const named = type === 'tool' ? renamed(data, 'arguments', 'config') : renamed(data, 'topK', 'limit');
   const { value, faults } = readTolerantly(readers[type], type === 'plugin' ? commonOf(data) : named);

@@ -75,12 +75,12 @@ describe('drafts', () => {
   });
 
   it.each([
-    ['no JSON', '{"meta":', 'bad_request'],
-    ['no document', { nodes: [] }, 'bad_request'],
+    ['invalid JSON', '{"meta":', 'bad_request'],
+    ['a document without meta', { nodes: [] }, 'bad_request'],
     ['no object', 7, 'bad_request'],
-    ['no name', smallWorkflow({ name: ' ' }), 'bad_request'],
-    ['too much', smallWorkflow({ name: 'x', more: 'x'.repeat(1_048_576) }), 'too_large'],
-  ])('fail to save when they are %s', async (_, definition, code) => {
+    ['a document with a blank name', smallWorkflow({ name: ' ' }), 'bad_request'],
+    ['larger than 1 MiB', smallWorkflow({ name: 'x', more: 'x'.repeat(1_048_576) }), 'too_large'],
+  ])('fail to save: %s', async (_, definition, code) => {
     await expect(saved(definition)).rejects.toMatchObject({ code });
     const given = { definition, expectedVersion: null };
     await expect(workflows.import(here.member, given)).rejects.toMatchObject({ code });

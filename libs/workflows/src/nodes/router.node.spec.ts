@@ -70,7 +70,7 @@ describe('a router node', () => {
   });
 });
 
-describe('the choice of a router', () => {
+describe('router nodes', () => {
   const named = [
     ['a', 'first'],
     ['b', 'second'],

@@ -260,7 +260,7 @@ describe('a start of a workflow that this process has started before', () => {
     expect((await stored((await start()).jobId)).job.workflowId).toBe(second.id);
   });
 
-  it('runs a valid version that was published after the former one had become invalid', async () => {
+  it('runs a newly published valid version after the previous one became invalid', async () => {
     const child = await publish(smallWorkflow({ name: 'child', id: 'child' }));
     const data = { subflowId: 'child', inputMappings: { input: '{{input}}' } };
     await publish(workflowDocument({ name: 'x', id: 'w-1' }, [{ id: 's', type: 'subflow', data }], ['start -> s']));

@@ -89,7 +89,7 @@ describe('InterruptActivity', () => {
     expect(activity.size).toBe(1);
   });
 
-  it('delivers a request after a gap of the bus', async () => {
+  it('delivers a request after the bus lost hints', async () => {
     const { bus, watch } = quietActivity();
     const next = watch();
     await next();
