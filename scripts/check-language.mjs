@@ -29,8 +29,8 @@ const isCode = (file) => /\.(ts|mjs)$/.test(file) && !isGenerated(file) && file 
 
 /** The most places a group may have. Never raise one. */
 const GROUPS = [
-  { name: 'source', limit: 260, has: (file) => isCode(file) && !isTest(file) },
-  { name: 'tests', limit: 206, has: (file) => isCode(file) && isTest(file) },
+  { name: 'source', limit: 230, has: (file) => isCode(file) && !isTest(file) },
+  { name: 'tests', limit: 192, has: (file) => isCode(file) && isTest(file) },
   { name: 'pages', limit: 2, has: (file) => file.endsWith('.md') && !/^docs\/(adr\/|language)/.test(file) },
   { name: 'schemas', limit: 0, has: isSchema },
 ];

@@ -38,15 +38,15 @@ describe('calls of start_job with killed workers', () => {
     await viewer.ended;
     const { status, content, calls } = await stage.snapshot(viewer.jobId);
     expect({ status, content }).toEqual({ status: 'completed', content: 'Started.' });
-    const below = await eventually('what was started has ended', async () => {
+    const started = await eventually('what was started has ended', async () => {
       const sql = 'SELECT id, status FROM job WHERE parent_job_id = $1';
       const { rows } = await stage.database.postgres.workerPool.query<{ id: string; status: string }>(sql, [
         viewer.jobId,
       ]);
       return rows.every((row) => row.status === 'completed') ? rows : undefined;
     });
-    expect(below).toHaveLength(1);
-    expect(JSON.parse(calls[0]?.result ?? '')).toMatchObject({ job_id: below[0]?.id, parent_job_id: viewer.jobId });
+    expect(started).toHaveLength(1);
+    expect(JSON.parse(calls[0]?.result ?? '')).toMatchObject({ job_id: started[0]?.id, parent_job_id: viewer.jobId });
     await successor.stop();
   });
 

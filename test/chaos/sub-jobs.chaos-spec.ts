@@ -12,7 +12,7 @@ import { Stage } from './stage.js';
 import type { Viewer } from './viewer.js';
 import { publishStory, runStory } from './workflow-stories.js';
 
-interface Below {
+interface SubJob {
   readonly id: string;
   readonly status: string;
 }
@@ -39,7 +39,7 @@ describe('sub-jobs with killed workers:', () => {
     await stage.close();
   });
 
-  const callsBelow = (line: string) => {
+  const callsSubJob = (line: string) => {
     const calls = [{ id: 'call_1', name: tool, arguments: '{"input":"Hello"}' }];
     scripts.script(line, toolCallReply(calls), textReply(['text above']));
   };
@@ -48,9 +48,9 @@ describe('sub-jobs with killed workers:', () => {
     'node of a workflow': (line: string) =>
       runStory(stage, { nodes: { a: agent(line, { tools: [tool] }) }, edges: ['start -> a'] }),
   };
-  const below = async ({ jobId }: Viewer): Promise<readonly Below[]> => {
+  const subJobsOf = async ({ jobId }: Viewer): Promise<readonly SubJob[]> => {
     const sql = 'SELECT id, status FROM job WHERE parent_job_id = $1';
-    return (await stage.database.postgres.workerPool.query<Below>(sql, [jobId])).rows;
+    return (await stage.database.postgres.workerPool.query<SubJob>(sql, [jobId])).rows;
   };
   /** Has it run on a worker with these settings, which dies, and then on another one. */
   const survive = async (
@@ -59,7 +59,7 @@ describe('sub-jobs with killed workers:', () => {
     until?: (viewer: Viewer, worker: NightshiftProcess) => Promise<void>,
   ) => {
     const line = `above ${newId()}`;
-    callsBelow(line);
+    callsSubJob(line);
     const first = stage.model.requests.length;
     const worker = await stage.startWorker(env);
     const viewer = await ask(line);
@@ -76,7 +76,7 @@ describe('sub-jobs with killed workers:', () => {
       ...{ status: 'completed', content: 'text above' },
       calls: [{ name: tool, status: 'completed', result: 'text below' }],
     });
-    expect(await below(viewer)).toMatchObject([{ status: 'completed' }]);
+    expect(await subJobsOf(viewer)).toMatchObject([{ status: 'completed' }]);
     const ends = viewer.events.filter((event) => event.type === 'tool-call-updated');
     expect(ends).toHaveLength(1);
   };
@@ -114,7 +114,7 @@ describe('sub-jobs with killed workers:', () => {
 
   it('a job that is stopped before another worker starts ends with all its descendants', async () => {
     const line = `above ${newId()}`;
-    callsBelow(line);
+    callsSubJob(line);
     const gate = scripts.holdNext('below 1');
     const worker = await stage.startWorker();
     const viewer = await asks.chat(line);
@@ -130,7 +130,7 @@ describe('sub-jobs with killed workers:', () => {
     });
     await stage.startWorker();
     await eventually('the sub-job is cancelled', async () =>
-      (await below(viewer))[0]?.status === 'cancelled' ? true : undefined,
+      (await subJobsOf(viewer))[0]?.status === 'cancelled' ? true : undefined,
     );
     gate.open();
   });

@@ -267,16 +267,16 @@ describe('workflows as tools over GraphQL', () => {
     const jobId = (startChat as Found)['jobId'] as string;
     const line = await eventually('the call is a job, and both wait', async () => {
       const { job } = (await run(member, JOB, { id: jobId })) as { job: Found };
-      const [below] = job['subJobs'] as readonly Found[];
-      return below?.['status'] === 'WAITING' && job['status'] === 'WAITING' ? job : undefined;
+      const [child] = job['subJobs'] as readonly Found[];
+      return child?.['status'] === 'WAITING' && job['status'] === 'WAITING' ? job : undefined;
     });
     return { jobId, tool, line };
   };
 
   it('show the job of a call, its parent and its sub-jobs', async () => {
     const { jobId, tool, line } = await waiting('shown');
-    const [below] = line['subJobs'] as readonly Found[];
-    const id: unknown = below?.['id'];
+    const [child] = line['subJobs'] as readonly Found[];
+    const id: unknown = child?.['id'];
     expect(line).toEqual({
       ...{ status: 'WAITING', depth: 0, parent: null },
       subJobs: [{ id, depth: 1, parentJobId: jobId, status: 'WAITING', parent: { id: jobId } }],

@@ -7,7 +7,7 @@ import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { ask, RawSocket } from '../harness/graphql.js';
 import { graphqlMember } from '../harness/graphql-member.js';
-import { layOutWaitingJob, openInterrupt, placeBelow, type WaitingJob } from '../harness/interrupts.js';
+import { layOutWaitingJob, makeSubJob, openInterrupt, type WaitingJob } from '../harness/interrupts.js';
 
 let database: TestDatabase;
 let api: TestApi;
@@ -121,17 +121,17 @@ describe('interrupts over GraphQL', () => {
   });
 
   it('of a job and its sub-jobs are listed for users who may read them', async () => {
-    const [root, below, other] = [await layOut(), await layOut(), await layOut()];
-    const before = await open(below);
-    await placeBelow(api.api.app, below, root);
-    const [own, after] = [await open(root), await open(below)];
+    const [root, child, other] = [await layOut(), await layOut(), await layOut()];
+    const before = await open(child);
+    await makeSubJob(api.api.app, child, root);
+    const [own, after] = [await open(root), await open(child)];
     const elsewhere = await open(other);
     await resolve(here.member, { id: before, action: 'SKIP' });
     const cases: readonly (readonly [TestMember, object, readonly string[]])[] = [
       [here.viewer, { rootJobId: { eq: root.jobId } }, [after, own, before]],
       [here.member, { rootJobId: { eq: root.jobId }, status: { eq: 'OPEN' }, assignee: { eq: 'MINE' } }, [after, own]],
-      [here.viewer, { rootJobId: { eq: root.jobId }, jobId: { eq: below.jobId } }, [after, before]],
-      [here.viewer, { rootJobId: { eq: below.jobId } }, [after, before]],
+      [here.viewer, { rootJobId: { eq: root.jobId }, jobId: { eq: child.jobId } }, [after, before]],
+      [here.viewer, { rootJobId: { eq: child.jobId } }, [after, before]],
       [here.viewer, { rootJobId: { eq: other.jobId } }, [elsewhere]],
       [here.viewer, { rootJobId: { eq: 'nonsense' } }, []],
       [stranger, { rootJobId: { eq: root.jobId } }, []],
@@ -336,13 +336,13 @@ describe('interruptActivity', () => {
   });
 
   it('sends the requests of a job and its sub-jobs, and of no other job', async () => {
-    const [root, below, other] = [await layOut(), await layOut(), await layOut()];
-    await placeBelow(api.api.app, below, root);
+    const [root, child, other] = [await layOut(), await layOut(), await layOut()];
+    await makeSubJob(api.api.app, child, root);
     const own = await open(root);
     const { socket, seen, until } = await watch(here.viewer, { rootJobId: { eq: root.jobId } });
     await until(own, 'OPEN');
     await open(other);
-    const asked = await open(below);
+    const asked = await open(child);
     await until(asked, 'OPEN');
     await skip(here.member, asked);
     await until(asked, 'RESOLVED');

@@ -256,12 +256,12 @@ describe('/v1 responses with sub-jobs', () => {
       );
       const open = client.open(asked('review'), headers);
       const id = await waitsFor(open);
-      const [below] = await rows<{ root: string; job: string }>(
+      const [child] = await rows<{ root: string; job: string }>(
         'SELECT root_job_id AS root, job_id AS job FROM interrupt WHERE id = $1',
         [id],
       );
-      expect(below?.root).toBe(await jobIdOf(open));
-      expect(below?.job).not.toBe(below?.root);
+      expect(child?.root).toBe(await jobIdOf(open));
+      expect(child?.job).not.toBe(child?.root);
       const again = patient.client.open(asked('review'), headers);
       expect(await waitsFor(again)).toBe(id);
       await decide(id, 'approve', owner);

@@ -6,7 +6,7 @@ import { ToolRegistry } from '#tools';
 
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
-import { layOutWaitingJob, openInterrupt, placeBelow } from '../harness/interrupts.js';
+import { layOutWaitingJob, makeSubJob, openInterrupt } from '../harness/interrupts.js';
 import { chatBody, jobIdOf, restJobs } from '../harness/rest-jobs.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
@@ -84,10 +84,10 @@ describe('/api/interrupts', () => {
   });
 
   it('lists the requests of a job and its sub-jobs', async () => {
-    const [root, below, other] = [await layOut(), await layOut(), await layOut()];
-    await placeBelow(test.api.app, below, root);
+    const [root, child, other] = [await layOut(), await layOut(), await layOut()];
+    await makeSubJob(test.api.app, child, root);
     const asked: string[] = [];
-    for (const job of [root, below, other]) asked.unshift(await openInterrupt(test.api.app, job));
+    for (const job of [root, child, other]) asked.unshift(await openInterrupt(test.api.app, job));
     expect(await idsOf(here.member, `?rootJobId=${root.jobId}`)).toEqual(asked.slice(1));
     expect(await idsOf(here.member, `?status=open&rootJobId=${other.jobId}`)).toEqual(asked.slice(0, 1));
     expect(await idsOf(here.member, '?rootJobId=nonsense')).toEqual([]);

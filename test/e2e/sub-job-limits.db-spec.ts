@@ -277,7 +277,7 @@ describe('sub-job with lost hints', () => {
         [jobId],
       );
     /** A chat whose workflow waits for a person, and that workflow's job. */
-    const waitingBelow = async (...replies: readonly string[]) => {
+    const waitingSubJob = async (...replies: readonly string[]) => {
       const [name, line] = [fresh('asks'), fresh('ask')];
       await stage.offer(name, untilAsked, ['start -> q']);
       stage.script(line, toolCallReply([call(`workflow.${name}`, 'x')]), ...replies.map(replyText));
@@ -310,7 +310,7 @@ describe('sub-job with lost hints', () => {
     });
 
     it('returns its result by the message of the transaction that ends it', async () => {
-      const { root, childId } = await waitingBelow('answered');
+      const { root, childId } = await waitingSubJob('answered');
       await stage.rows(`DELETE FROM pgboss.job WHERE name = 'sub-job.due'`);
       await stage.answer((await stage.waits(childId))[0], { action: 'approve' });
       await stage.children(root, 1, 'completed');
@@ -320,7 +320,7 @@ describe('sub-job with lost hints', () => {
     });
 
     it('returns its cancellation by the message of the transaction that cancels it', async () => {
-      const { root, childId } = await waitingBelow('answered');
+      const { root, childId } = await waitingSubJob('answered');
       await stage.rows(`DELETE FROM pgboss.job WHERE name = 'sub-job.due'`);
       await stage.engine.app.get(JobStopper).stop(scopeOf(stage.people.member), childId);
       expect(await messages(root)).toMatchObject([{ state: 'created' }]);
@@ -329,7 +329,7 @@ describe('sub-job with lost hints', () => {
     });
 
     it('ends by the message of the transaction that cancels its parent', async () => {
-      const { root, childId } = await waitingBelow();
+      const { root, childId } = await waitingSubJob();
       await stage.rows(`DELETE FROM pgboss.job WHERE name = 'sub-job.due'`);
       const cancels = stage.engine.app.get(CancelRepository, { strict: false });
       const { workspaceId } = stage.people.member;

@@ -62,7 +62,7 @@ export async function openInterrupt(
 }
 
 /** Makes a waiting job a sub-job of another one, with its interrupts. */
-export async function placeBelow(app: INestApplicationContext, { jobId }: WaitingJob, root: WaitingJob): Promise<void> {
+export async function makeSubJob(app: INestApplicationContext, { jobId }: WaitingJob, root: WaitingJob): Promise<void> {
   const { workerPool } = app.get(Postgres);
   const places = [jobId, root.jobId, root.toolCallId];
   await workerPool.query(

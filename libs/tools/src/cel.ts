@@ -112,7 +112,7 @@ export function compileCel(
     if (problem !== undefined) return refused(problem);
     const { valid, type, error } = program.check();
     if (!valid) return refused(`is wrong: ${firstLine(error)}`);
-    const nodes = nodesBelow(program.ast);
+    const nodes = allNodes(program.ast);
     boundOperations(nodes);
     const isLong =
       called.some(({ name }) => !SHORT.has(name)) || nodes.some((node) => node.op === '+' || isComparison(node));
@@ -273,7 +273,7 @@ function cpuNow(): number {
 }
 
 function callsOf(root: ASTNode): readonly Call[] {
-  return nodesBelow(root).flatMap((node) => {
+  return allNodes(root).flatMap((node) => {
     if (node.op === 'call') return [{ name: node.args[0], args: node.args[1] }];
     return node.op === 'rcall' ? [{ name: node.args[0], args: node.args[2] }] : [];
   });
@@ -282,14 +282,14 @@ function callsOf(root: ASTNode): readonly Call[] {
 /** Makes the names of types variables, except names that a loop declares. */
 function renameTypes(root: ASTNode): void {
   const declared = new Set(callsOf(root).flatMap(({ name, args: [first] }) => (LOOPS.has(name) ? [first?.args] : [])));
-  for (const node of nodesBelow(root)) {
+  for (const node of allNodes(root)) {
     const name = node.op === 'id' ? typeNames.find((type) => type === node.args) : undefined;
     if (name !== undefined && !declared.has(name)) Object.assign(node, { args: variableOfType(name) });
   }
 }
 
-function nodesBelow(node: ASTNode): readonly ASTNode[] {
-  return [node, ...nodesIn(node.args).flatMap(nodesBelow)];
+function allNodes(node: ASTNode): readonly ASTNode[] {
+  return [node, ...nodesIn(node.args).flatMap(allNodes)];
 }
 
 function nodesIn(value: unknown): readonly ASTNode[] {

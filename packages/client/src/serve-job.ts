@@ -158,7 +158,7 @@ interface Taken {
 class Serving {
   private readonly taken = new Map<string, Taken>();
   /** The sub-jobs that are served, and the queries for them. */
-  private readonly below = new Map<string, Promise<void>>();
+  private readonly subJobs = new Map<string, Promise<void>>();
   private readonly ending = new AbortController();
 
   constructor(
@@ -172,9 +172,9 @@ class Serving {
       const open = new Set(event.interrupts.map(({ id }) => id));
       for (const id of this.taken.keys()) if (!open.has(id)) this.settle(id);
       for (const shown of event.interrupts) this.begin(toOpenRequest(shown));
-      this.goBelow(`before ${event.seq}`, (options) => this.findBelow(options.signal));
+      this.serveOnce(`before ${event.seq}`, (options) => this.findSubJobs(options.signal));
     } else if (event.__typename === 'ToolProgressEvent' && event.subJobId !== null) {
-      this.serveBelow(event.subJobId);
+      this.serveSubJob(event.subJobId);
     } else if (event.__typename === 'InterruptOpenedEvent') {
       this.begin(toOpenRequest({ ...event, id: event.interruptId }));
     } else if (event.__typename === 'InterruptResolvedEvent') {
@@ -187,35 +187,35 @@ class Serving {
     const done = [...this.taken.values()].map((one) => one.done);
     for (const id of this.taken.keys()) this.settle(id);
     this.ending.abort();
-    await Promise.all([...done, ...this.below.values()]);
+    await Promise.all([...done, ...this.subJobs.values()]);
   }
 
   /** A snapshot does not contain the sub-jobs of calls, so the client queries them. */
-  private async findBelow(signal: AbortSignal): Promise<void> {
+  private async findSubJobs(signal: AbortSignal): Promise<void> {
     const { job } = await this.connection.http.execute(
       SubJobsDocument,
       { id: this.jobId },
       asking(this.connection, signal, 'patiently'),
     );
-    for (const { id, status } of job?.subJobs ?? []) if (!isTerminal(status)) this.serveBelow(id);
+    for (const { id, status } of job?.subJobs ?? []) if (!isTerminal(status)) this.serveSubJob(id);
   }
 
-  private serveBelow(jobId: string): void {
-    this.goBelow(jobId, (options) => serveJob(this.connection, jobId, options));
+  private serveSubJob(jobId: string): void {
+    this.serveOnce(jobId, (options) => serveJob(this.connection, jobId, options));
   }
 
   /** Serves a sub-job with the handlers for people only: the tools of this client run calls of this job only. */
-  private goBelow(
+  private serveOnce(
     name: string,
     work: (options: ServeOptions & { readonly signal: AbortSignal }) => Promise<void>,
   ): void {
     const { onApproval, onQuestion, onError } = this.options;
     const { signal } = this.ending;
-    if (this.below.has(name) || signal.aborted || (onApproval ?? onQuestion) === undefined) return;
+    if (this.subJobs.has(name) || signal.aborted || (onApproval ?? onQuestion) === undefined) return;
     const done = work({ onApproval, onQuestion, onError, signal }).catch((error: unknown) => {
       if (!signal.aborted) onError?.(error);
     });
-    this.below.set(name, done);
+    this.subJobs.set(name, done);
   }
 
   private begin(request: OpenRequest): void {

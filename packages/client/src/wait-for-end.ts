@@ -46,7 +46,7 @@ class RequestWatch {
   readonly failed: Promise<never>;
   private fail: (error: unknown) => void = () => undefined;
   private readonly seen = new Set<string>();
-  private isBelow = false;
+  private watchesSubJobs = false;
 
   constructor(
     private readonly connection: Connection,
@@ -61,14 +61,14 @@ class RequestWatch {
     if (event.__typename === 'InterruptOpenedEvent') this.run(this.look(event.interruptId));
     else if (event.__typename === 'JobSnapshotEvent') {
       for (const { id } of event.interrupts) this.run(this.look(id));
-      if (event.status === 'WAITING' && event.interrupts.length === 0) this.watchBelow();
-    } else if (event.__typename === 'ToolProgressEvent' && event.subJobId !== null) this.watchBelow();
+      if (event.status === 'WAITING' && event.interrupts.length === 0) this.watchSubJobs();
+    } else if (event.__typename === 'ToolProgressEvent' && event.subJobId !== null) this.watchSubJobs();
   }
 
   /** Requests of sub-jobs are not in the log of this job. */
-  private watchBelow(): void {
-    if (this.isBelow) return;
-    this.isBelow = true;
+  private watchSubJobs(): void {
+    if (this.watchesSubJobs) return;
+    this.watchesSubJobs = true;
     this.run(this.followRequests());
   }
 

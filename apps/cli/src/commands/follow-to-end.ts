@@ -34,7 +34,7 @@ export async function followToEnd(context: Context, stay: Stay): Promise<ExitCod
     editor: environment.editor,
     announce: stay.announce,
     ...(json && {
-      onRequestBelow: (request, asker) => {
+      onSubJobRequest: (request, asker) => {
         emit({ event: 'sub-job-request', asker, ...request });
       },
     }),

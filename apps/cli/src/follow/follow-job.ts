@@ -10,7 +10,7 @@ import type { JobView } from '../view/job-view.js';
 import { InterruptPrompter } from './interrupt-prompter.js';
 import { StopKeys } from './stop-keys.js';
 
-interface JobsBelowInit {
+interface DescendantsInit {
   readonly client: Nightshift;
   readonly signal: AbortSignal;
   /** Called with each event of a descendant job, and with the requests that are new with it. */
@@ -20,14 +20,14 @@ interface JobsBelowInit {
   readonly onError: (error: unknown) => void;
 }
 
-/** The jobs that calls of a followed job have become, at every depth, as long as they live: what they wait for. */
-class JobsBelow {
+/** The descendants of a followed job that have not ended, and the requests that they wait for. */
+class Descendants {
   private readonly known = new Set<string>();
   private readonly living = new Map<string, OpenRequests>();
   private readonly underWay = new Set<Promise<void>>();
   private looks = 0;
 
-  constructor(private readonly init: JobsBelowInit) {}
+  constructor(private readonly init: DescendantsInit) {}
 
   /** The requests that they wait for. */
   get requests(): readonly string[] {
@@ -46,7 +46,7 @@ class JobsBelow {
     if (!this.known.has(event.subJobId)) this.look(jobId);
   }
 
-  /** Finds the jobs below this one. Nothing but a query names those whose calls are older than what is followed. */
+  /** Finds the descendants of this job. Only a query finds those whose calls are older than the followed events. */
   look(jobId: string): void {
     this.looks += 1;
     this.run(
@@ -111,7 +111,7 @@ export interface FollowInit {
   readonly cancelOnExit: boolean;
   readonly editor: string | undefined;
   /** Called with the request of a descendant job, and the tool as which that job was called. */
-  readonly onRequestBelow?: ((request: Interrupt, asker: string | null) => void) | undefined;
+  readonly onSubJobRequest?: ((request: Interrupt, asker: string | null) => void) | undefined;
   /** Called on Ctrl-C: prints what the user can do next. */
   readonly announce?: (() => void) | undefined;
 }
@@ -122,7 +122,7 @@ export interface Followed {
   /** The last number that was seen. */
   readonly after: number | undefined;
   readonly last: JobEvent | undefined;
-  /** What it waits for, and jobs below it. */
+  /** The requests that it and its descendants wait for. */
   readonly requests: readonly string[];
   /** Why it was lost. */
   readonly error?: unknown;
@@ -143,7 +143,7 @@ class JobFollower {
   private readonly stop = new AbortController();
   private readonly requests = new OpenRequests();
   private readonly prompter: InterruptPrompter;
-  private readonly below: JobsBelow;
+  private readonly descendants: Descendants;
   private readonly reports: Promise<void>[] = [];
   private readonly postponed = new Set<string>();
   /** The number up to which its requests are known. */
@@ -155,7 +155,7 @@ class JobFollower {
   constructor(private readonly init: FollowInit) {
     const { client, screen, editor } = init;
     this.prompter = new InterruptPrompter({ client, screen, editor });
-    this.below = new JobsBelow({
+    this.descendants = new Descendants({
       client,
       signal: this.stop.signal,
       onEvent: (event, fresh) => {
@@ -193,7 +193,7 @@ class JobFollower {
     }
     const seen = { after: this.last?.seq ?? after, last: this.last, requests: this.open };
     this.stop.abort();
-    await Promise.all([this.below.end(), ...this.reports]);
+    await Promise.all([this.descendants.end(), ...this.reports]);
     const { how, failure } = this;
     if (failure !== undefined) return { how: 'lost', ...seen, error: failure.error };
     return { how: keys.pressed ? 'left' : how, ...seen };
@@ -203,7 +203,7 @@ class JobFollower {
   private async catchUp(): Promise<void> {
     const { job } = this.init;
     for await (const event of job.events({ snapshot: true, signal: this.stop.signal })) {
-      this.below.take(job.id, event);
+      this.descendants.take(job.id, event);
       const fresh = this.requests.take(event);
       this.known = event.seq;
       this.takeRequests(event, fresh);
@@ -212,13 +212,13 @@ class JobFollower {
   }
 
   private takeOwn(event: JobEvent): void {
-    this.below.take(this.init.job.id, event);
+    this.descendants.take(this.init.job.id, event);
     this.takeRequests(event, event.seq > this.known ? this.requests.take(event) : []);
   }
 
   private get open(): readonly string[] {
     if (this.last?.__typename === 'JobFinishedEvent') return [];
-    return [...this.requests.ids, ...this.below.requests];
+    return [...this.requests.ids, ...this.descendants.requests];
   }
 
   private takeRequests(event: JobEvent, fresh: readonly string[]): void {
@@ -241,10 +241,10 @@ class JobFollower {
   }
 
   private reportRequest(id: string): void {
-    const { client, onRequestBelow } = this.init;
-    if (onRequestBelow === undefined) return;
+    const { client, onSubJobRequest } = this.init;
+    if (onSubJobRequest === undefined) return;
     const report = client.interrupts.get(id).then(async (request) => {
-      if (request !== null) onRequestBelow(request, await askerOf(client, request));
+      if (request !== null) onSubJobRequest(request, await askerOf(client, request));
     });
     this.reports.push(
       report.catch((error: unknown) => {
@@ -264,7 +264,7 @@ class JobFollower {
     const { open } = this;
     if (this.stop.signal.aborted || open.length === 0) return;
     if ((this.last?.seq ?? this.init.after ?? 0) < this.known) return; // there is more to show first
-    if (!this.requests.isIdle || !this.below.areIdle || whenWaiting === 'stay') return;
+    if (!this.requests.isIdle || !this.descendants.areIdle || whenWaiting === 'stay') return;
     if (whenWaiting === 'ask' && !open.every((id) => this.postponed.has(id))) return;
     this.how = 'waiting';
     this.stop.abort();
@@ -304,7 +304,7 @@ export class OpenRequests {
     JobStartedEvent: () => this.become([...this.known], false),
   };
 
-  /** Whether the job holds no worker: it waits for one of these, for a job below it, or for its time. */
+  /** Whether the job holds no worker: it waits for one of these, for a sub-job, or for its time. */
   get isIdle(): boolean {
     return this.waits;
   }

@@ -29,7 +29,7 @@ export interface CallOfJob {
 }
 
 /** A started job, in the form that models read. */
-export interface StartedBelow {
+export interface StartedSubJob {
   readonly job_id: string;
   readonly thread_id: string | null;
   readonly status: JobStatus;
@@ -39,7 +39,7 @@ export interface StartedBelow {
 }
 
 /** A started job with its result. */
-export interface EndOfStarted extends StartedBelow {
+export interface EndOfSubJob extends StartedSubJob {
   /** The content of the job; null until it is completed. */
   readonly result: string | null;
   readonly error: string | null;
@@ -50,7 +50,7 @@ const maxListed = 50;
 const handle = Prisma.sql`s.id AS job_id, s.thread_id, s.status, s.depth, s.parent_job_id, s.input->'tools' AS tools`;
 
 /** Selects sub-jobs of a job, and of other jobs of its thread by the same user, because a later turn may ask for them. */
-const below = (
+const startedBy = (
   workspaceId: string,
   jobId: string,
 ) => Prisma.sql`FROM job me JOIN job p ON p.workspace_id = me.workspace_id
@@ -78,31 +78,31 @@ export class StartedJobsRepository {
   }
 
   /** The sub-jobs that the job may read, newest first. */
-  list(workspaceId: string, jobId: string): Promise<readonly StartedBelow[]> {
-    return this.prisma.queryInWorkspace<StartedBelow>(
+  list(workspaceId: string, jobId: string): Promise<readonly StartedSubJob[]> {
+    return this.prisma.queryInWorkspace<StartedSubJob>(
       { workspaceId },
-      Prisma.sql`SELECT ${handle} ${below(workspaceId, jobId)} ORDER BY s.id DESC LIMIT ${maxListed}`,
+      Prisma.sql`SELECT ${handle} ${startedBy(workspaceId, jobId)} ORDER BY s.id DESC LIMIT ${maxListed}`,
     );
   }
 
   /** Returns null if the job may read no such sub-job. */
-  async find(workspaceId: string, jobId: string, startedId: string): Promise<StartedBelow | null> {
-    const [row] = await this.prisma.queryInWorkspace<StartedBelow>(
+  async find(workspaceId: string, jobId: string, startedId: string): Promise<StartedSubJob | null> {
+    const [row] = await this.prisma.queryInWorkspace<StartedSubJob>(
       { workspaceId },
-      Prisma.sql`SELECT ${handle} ${below(workspaceId, jobId)} AND s.id = ${startedId}::uuid`,
+      Prisma.sql`SELECT ${handle} ${startedBy(workspaceId, jobId)} AND s.id = ${startedId}::uuid`,
     );
     return row ?? null;
   }
 
   /** Like `find`, with the result. */
-  async findEnd(workspaceId: string, jobId: string, startedId: string): Promise<EndOfStarted | null> {
+  async findEnd(workspaceId: string, jobId: string, startedId: string): Promise<EndOfSubJob | null> {
     if (!isId(startedId)) return null;
-    const [row] = await this.prisma.queryInWorkspace<EndOfStarted>(
+    const [row] = await this.prisma.queryInWorkspace<EndOfSubJob>(
       { workspaceId },
       Prisma.sql`SELECT ${handle}, s.error->>'message' AS error,
        CASE WHEN s.status = 'completed' THEN (SELECT coalesce(string_agg(r.text, '' ORDER BY r.number), '') FROM round r
          WHERE r.workspace_id = s.workspace_id AND r.job_id = s.id AND r.node_run IS NULL) END AS result
-  ${below(workspaceId, jobId)} AND s.id = ${startedId}::uuid`,
+  ${startedBy(workspaceId, jobId)} AND s.id = ${startedId}::uuid`,
     );
     return row ?? null;
   }

@@ -9,7 +9,7 @@ import { canonicalJson, matchesGlob, type ToolContext } from '#tools';
 
 import { ChatService } from '../chat.service.js';
 import { CallingChats, type InheritedSettings } from './calling-chats.service.js';
-import { type EndOfStarted, type StartedBelow, StartedJobsRepository } from './started-jobs.repository.js';
+import { type EndOfSubJob, StartedJobsRepository, type StartedSubJob } from './started-jobs.repository.js';
 
 /** The error is the same for an unknown model and for one that the workspace does not allow. */
 const modelUnavailable = (name: string) =>
@@ -53,7 +53,7 @@ export class StartedJobs {
    * Returns the job that this call has started, the same job for every attempt. Throws if the model is not available, or if no user has
    * started the calling job or its user may no longer start jobs. Also throws the errors of `ChatService.start`.
    */
-  async start(wanted: WantedJob, context: ToolContext): Promise<StartedBelow> {
+  async start(wanted: WantedJob, context: ToolContext): Promise<StartedSubJob> {
     const { workspaceId, jobId, idempotencyKey: key } = context;
     const handed = await this.calling.of(context);
     const requester = await this.principals.find(workspaceId, context.principal);
@@ -81,12 +81,12 @@ export class StartedJobs {
   }
 
   /** Sub-jobs of the job or of an earlier turn of its thread, newest first. */
-  list({ workspaceId, jobId }: ToolContext): Promise<readonly StartedBelow[]> {
+  list({ workspaceId, jobId }: ToolContext): Promise<readonly StartedSubJob[]> {
     return this.jobs.list(workspaceId, jobId);
   }
 
   /** The state of a sub-job. If it runs, waits up to 8 s for its end. */
-  async result(startedId: string, context: ToolContext): Promise<EndOfStarted> {
+  async result(startedId: string, context: ToolContext): Promise<EndOfSubJob> {
     const { workspaceId, jobId, signal } = context;
     const giveUpAt = systemClock.monotonic() + timeoutMs;
     for (;;) {

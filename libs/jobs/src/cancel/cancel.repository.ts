@@ -153,11 +153,11 @@ const openTextsOf = ({ workspaceId, jobId }: JobRef) => Prisma.sql`
 
 /** `admit` bounds the depth. The walk includes ended jobs, because their children may still be open. */
 const openDescendantsOf = ({ workspaceId, jobId }: JobRef) => Prisma.sql`
-  WITH RECURSIVE below AS (
+  WITH RECURSIVE descendant AS (
     SELECT id, status, depth FROM job WHERE workspace_id = ${workspaceId}::uuid AND parent_job_id = ${jobId}::uuid
     UNION
-    SELECT j.id, j.status, j.depth FROM below b JOIN job j ON j.workspace_id = ${workspaceId}::uuid AND j.parent_job_id = b.id)
-  SELECT id FROM below WHERE status IN ('queued', 'running', 'waiting') ORDER BY depth, id`;
+    SELECT j.id, j.status, j.depth FROM descendant d JOIN job j ON j.workspace_id = ${workspaceId}::uuid AND j.parent_job_id = d.id)
+  SELECT id FROM descendant WHERE status IN ('queued', 'running', 'waiting') ORDER BY depth, id`;
 
 /** Ends or cancels jobs without their lease. Runs inside `withWorkspace`, which hides the jobs of other workspaces. */
 @Injectable()

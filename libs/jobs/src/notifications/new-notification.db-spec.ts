@@ -164,17 +164,17 @@ describe('the write that opens a request', () => {
 
   it('creates a notification for a sub-job unless the root job has a viewer', async () => {
     const root = await stage.startClaimed();
-    const below = await stage.startClaimed();
+    const child = await stage.startClaimed();
     await api.rows(
       'UPDATE job SET depth = 1, parent_job_id = $2, root_job_id = $2, parent_call_id = $3 WHERE id = $1',
-      [...[below.jobId, root.jobId, newId()]],
+      [...[child.jobId, root.jobId, newId()]],
     );
-    await ask(below, 'human_input', 1);
-    expect(typesOf(await stage.notificationsOf(below.jobId))).toEqual(['input_needed']);
+    await ask(child, 'human_input', 1);
+    expect(typesOf(await stage.notificationsOf(child.jobId))).toEqual(['input_needed']);
     const [shown] = await api.app.get(NotificationsRepository).listMine(stage.scope, {}, { limit: 1 });
-    expect(shown).toMatchObject({ jobId: below.jobId, rootJobId: root.jobId, title: 'Continue?' });
+    expect(shown).toMatchObject({ jobId: child.jobId, rootJobId: root.jobId, title: 'Continue?' });
     await stage.watch(root.jobId, watching.signal);
-    await ask(below, 'human_input', 2);
-    expect(await stage.notificationsOf(below.jobId)).toHaveLength(1);
+    await ask(child, 'human_input', 2);
+    expect(await stage.notificationsOf(child.jobId)).toHaveLength(1);
   });
 });

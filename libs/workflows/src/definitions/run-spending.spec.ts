@@ -11,11 +11,11 @@ describe('RunSpending', () => {
       { model: 'cheap/*', promptUsd: 1, completionUsd: 1 },
     ]);
     spending.load([used('dear', 1_000_000, 100_000)], [used('cheap/a', 500_000), used('unknown', 7)]);
-    expect([spending.usd, spending.tokensBelow]).toEqual([3.5, 500_007]);
+    expect([spending.usd, spending.descendantsTokens]).toEqual([3.5, 500_007]);
     expect(spending.add(used('cheap/b', 250_000))).toBe(true);
     expect(spending.add(used('unknown', 250_000))).toBe(false);
-    spending.loadBelow([used('cheap/a', 1_000_000)]);
-    expect([spending.usd, spending.tokensBelow]).toEqual([4.25, 1_000_000]);
+    spending.loadDescendants([used('cheap/a', 1_000_000)]);
+    expect([spending.usd, spending.descendantsTokens]).toEqual([4.25, 1_000_000]);
   });
 
   it('looks up prices when usage is added, and not when the total is read', () => {

@@ -26,21 +26,21 @@ export function priceOf(prices: readonly ModelPrice[], model: string): ModelPric
  */
 export class RunSpending {
   private ownUsd = 0;
-  private usdBelow = 0;
-  /** The sums of descendants; the run counts its own. */
-  tokensBelow = 0;
+  private descendantsUsd = 0;
+  /** The tokens of all descendants. The run counts its own tokens separately. */
+  descendantsTokens = 0;
 
   constructor(private readonly prices: readonly ModelPrice[]) {}
 
-  load(own: readonly UsedByModel[], below: readonly UsedByModel[]): void {
+  load(own: readonly UsedByModel[], descendants: readonly UsedByModel[]): void {
     this.ownUsd = this.costOf(own);
-    this.loadBelow(below);
+    this.loadDescendants(descendants);
   }
 
   /** Sets the sums that descendants have used by now. */
-  loadBelow(below: readonly UsedByModel[]): void {
-    this.usdBelow = this.costOf(below);
-    this.tokensBelow = below.reduce(
+  loadDescendants(descendants: readonly UsedByModel[]): void {
+    this.descendantsUsd = this.costOf(descendants);
+    this.descendantsTokens = descendants.reduce(
       (sum, { promptTokens, completionTokens }) => sum + promptTokens + completionTokens,
       0,
     );
@@ -53,7 +53,7 @@ export class RunSpending {
   }
 
   get usd(): number {
-    return toUsd(this.ownUsd + this.usdBelow);
+    return toUsd(this.ownUsd + this.descendantsUsd);
   }
 
   private costOf(all: readonly UsedByModel[]): number {

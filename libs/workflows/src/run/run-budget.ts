@@ -48,7 +48,7 @@ export class RunBudget {
     const { promptTokens, completionTokens } = this.run.totals;
     const { spending } = this.options;
     const all: readonly UsedUp[] = [
-      { kind: 'tokens', used: promptTokens + completionTokens + spending.tokensBelow },
+      { kind: 'tokens', used: promptTokens + completionTokens + spending.descendantsTokens },
       { kind: 'cost', used: spending.usd },
       { kind: 'time', used: this.msUsed },
     ];

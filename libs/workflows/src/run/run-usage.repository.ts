@@ -19,8 +19,10 @@ SELECT t.id = ${jobId}::uuid AS "isOwn", r.model, sum(r.prompt_tokens)::float8 A
 export class RunUsageRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  async read(job: JobRef): Promise<{ readonly own: readonly UsedByModel[]; readonly below: readonly UsedByModel[] }> {
+  async read(
+    job: JobRef,
+  ): Promise<{ readonly own: readonly UsedByModel[]; readonly descendants: readonly UsedByModel[] }> {
     const rows = await this.prisma.queryInWorkspace<UsedByModel & { readonly isOwn: boolean }>(job, usageOf(job));
-    return { own: rows.filter(({ isOwn }) => isOwn), below: rows.filter(({ isOwn }) => !isOwn) };
+    return { own: rows.filter(({ isOwn }) => isOwn), descendants: rows.filter(({ isOwn }) => !isOwn) };
   }
 }

@@ -45,13 +45,13 @@ export class WorkflowInstance {
       run.append({ events: [{ type: 'warning', body: { code: 'COST_UNKNOWN', text } }] });
     };
     if (!isFirstLook) {
-      const { own, below } = await this.usage.read(run.job);
-      spending.load(own, below);
+      const { own, descendants } = await this.usage.read(run.job);
+      spending.load(own, descendants);
     }
     return {
       spending,
       refresh: async () => {
-        spending.loadBelow((await this.usage.read(run.job)).below);
+        spending.loadDescendants((await this.usage.read(run.job)).descendants);
       },
     };
   }

@@ -101,8 +101,8 @@ export class AnswerReader {
   }
 
   /** Replaces all open requests of sub-jobs. */
-  takeBelow(requests: readonly SubJobInterrupt[]): readonly AnswerPart[] {
-    this.requests.replaceBelow(this.hasSubJobs ? requests : []);
+  takeOfSubJobs(requests: readonly SubJobInterrupt[]): readonly AnswerPart[] {
+    this.requests.replaceOfSubJobs(this.hasSubJobs ? requests : []);
     if (!this.over) this.announce();
     return this.output.take();
   }
@@ -201,7 +201,7 @@ export class AnswerReader {
     else this.openCalls.delete(key);
     if (call.status === 'running' && name.startsWith(subJobPrefix)) this.subJobs.add(key);
     else this.subJobs.delete(key);
-    if (this.subJobs.size === 0) this.requests.replaceBelow([]);
+    if (this.subJobs.size === 0) this.requests.replaceOfSubJobs([]);
     if (!this.isStrict || !this.clientCalls.has(id)) this.calls.take(call);
   }
 
@@ -252,7 +252,7 @@ export class AnswerReader {
     this.takeCall({ round: call.round, status, item: toToolCallItem({ ...call, status }) });
   }
 
-  /** In strict mode, a round whose calls for clients are settled has ended its response: the client had received the calls. */
+  /** In the format `openai`, a round whose client calls are settled ended an earlier response, because the client had to receive the calls first. */
   private pausedIn(calls: JobSnapshot['calls']): boolean {
     const clients = calls.filter(({ byClient }) => byClient);
     const isSettled = calls.every(({ status }) => !isOpen(status as ToolCallStatus)); // the table's CHECK allows no other

@@ -16,7 +16,7 @@ interface OpenRequest {
 /** The open requests of a job and of its sub-jobs, each in the order in which they were opened. */
 export class AnswerRequests {
   private readonly open = new Map<string, OpenRequest>();
-  private below: readonly SubJobInterrupt[] = [];
+  private ofSubJobs: readonly SubJobInterrupt[] = [];
 
   take(event: JobEvent): void {
     if (event.type === 'interrupt-opened') {
@@ -31,14 +31,14 @@ export class AnswerRequests {
   }
 
   /** Replaces all open requests of sub-jobs. */
-  replaceBelow(below: readonly SubJobInterrupt[]): void {
-    this.below = below;
+  replaceOfSubJobs(requests: readonly SubJobInterrupt[]): void {
+    this.ofSubJobs = requests;
   }
 
   /** The ids of requests that people must answer; with `clients`, also of requests for client tools. */
   idsOf({ clients }: { readonly clients: boolean }): readonly string[] {
     const own = [...this.open].map(([id, { kind }]) => ({ id, kind }));
-    const asked = [...own, ...this.below].filter(
+    const asked = [...own, ...this.ofSubJobs].filter(
       ({ kind }) => askedKinds.has(kind) && (clients || kind !== clientKind),
     );
     return asked.map(({ id }) => id);

@@ -19,11 +19,11 @@ describe('AnswerReader with requests of child jobs', () => {
   it('reports a request once and waits for it while the call runs', () => {
     const log = calling('running', 'completed');
     const reader = readerAfter(log.slice(0, -1));
-    expect([reader.hasSubJobs, reader.takeBelow([approval])]).toEqual([true, [comment('i-1')]]);
-    expect([reader.takeBelow([approval]), reader.waitsFor]).toEqual([[], ['i-1']]);
-    expect(reader.takeBelow([approval, { id: 'i-2', kind: 'human_input' }])).toEqual([comment('i-2')]);
+    expect([reader.hasSubJobs, reader.takeOfSubJobs([approval])]).toEqual([true, [comment('i-1')]]);
+    expect([reader.takeOfSubJobs([approval]), reader.waitsFor]).toEqual([[], ['i-1']]);
+    expect(reader.takeOfSubJobs([approval, { id: 'i-2', kind: 'human_input' }])).toEqual([comment('i-2')]);
     reader.take(eventsOf(log.slice(-1)));
-    expect([reader.hasSubJobs, reader.waitsFor, reader.takeBelow([approval])]).toEqual([false, [], []]);
+    expect([reader.hasSubJobs, reader.waitsFor, reader.takeOfSubJobs([approval])]).toEqual([false, [], []]);
   });
 
   it('ignores waits, and client requests in a strict response', () => {
@@ -31,27 +31,27 @@ describe('AnswerReader with requests of child jobs', () => {
       { id: 'i-1', kind: 'wait' },
       { id: 'i-2', kind: 'client_tool' },
     ] as const;
-    expect(readerAfter(calling('running')).takeBelow(others)).toEqual([comment('i-2')]);
-    expect(readerAfter(calling('running'), { format: 'openai' }).takeBelow(others)).toEqual([]);
+    expect(readerAfter(calling('running')).takeOfSubJobs(others)).toEqual([comment('i-2')]);
+    expect(readerAfter(calling('running'), { format: 'openai' }).takeOfSubJobs(others)).toEqual([]);
   });
 
   it('reports requests to a late client after all earlier content', () => {
     const log = calling('running');
     const terms = { catchUpTo: log.at(-1)?.seq ?? 0 };
     const reader = readerAfter(log.slice(0, -1), terms);
-    expect(reader.takeBelow([approval])).toEqual([]);
+    expect(reader.takeOfSubJobs([approval])).toEqual([]);
     expect(reader.take(eventsOf(log.slice(-1)))).not.toContainEqual(comment('i-1'));
-    expect(reader.takeBelow([approval])).toEqual([comment('i-1')]);
+    expect(reader.takeOfSubJobs([approval])).toEqual([comment('i-1')]);
     const late = new AnswerReader({ ...plainTerms, ...terms });
     late.take(snapshotOf(log));
-    expect(late.takeBelow([approval])).toEqual([comment('i-1')]);
+    expect(late.takeOfSubJobs([approval])).toEqual([comment('i-1')]);
   });
 
   it('reports no requests when no call started a sub-job', () => {
     const reader = new AnswerReader(plainTerms);
     const local = { ...call('running'), name: 'send' };
     reader.take(eventsOf(asLog(buildStory([{ attempts: [['Hm']], calls: [local] }]))));
-    expect([reader.hasSubJobs, reader.takeBelow([approval])]).toEqual([false, []]);
+    expect([reader.hasSubJobs, reader.takeOfSubJobs([approval])]).toEqual([false, []]);
   });
 });
 

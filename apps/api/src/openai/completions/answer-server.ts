@@ -90,7 +90,7 @@ export class AnswerServer {
     const watch = this.subJobInterrupts.watch(answer, {
       isWanted: () => reader.hasSubJobs,
       onChange: (requests) => {
-        this.send(reader.takeBelow(requests), { session, reader, sink }).catch((error: unknown) => {
+        this.send(reader.takeOfSubJobs(requests), { session, reader, sink }).catch((error: unknown) => {
           session.stop(error);
         });
       },
