@@ -20,6 +20,7 @@ export type {
   ToolMessage,
   UserMessage,
 } from './model/model.js';
+export { MAX_ARGUMENT_BYTES } from './model/model.js';
 export { isProviderDown, missingModelKey, ModelError, type ModelErrorCode } from './model/models.errors.js';
 export { createModelAgent, createOpenAiModel, type OpenAiModelOptions } from './openai-model.js';
 export { jobKeyPlace, jobKeys, ModelCatalog } from './model-catalog.js';

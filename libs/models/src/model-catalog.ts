@@ -13,7 +13,7 @@ import {
 } from '#platform';
 
 import { ProviderBreakers } from './breakers/provider-breakers.js';
-import type { Model, ModelPart, RequestedCall } from './model/model.js';
+import { MAX_ARGUMENT_BYTES, type Model, type ModelPart, type RequestedCall } from './model/model.js';
 import { arePrivateUrlsAllowed } from './model/model-url.js';
 import { missingModelKey } from './model/models.errors.js';
 import { createModelAgent, createOpenAiModel } from './openai-model.js';
@@ -194,6 +194,7 @@ function cleanCalls(
  */
 function cleanJson(text: string, redact: (text: string) => string): string {
   const shown = redact(text);
+  if (shown.length > MAX_ARGUMENT_BYTES) return shown;
   try {
     const found: string[] = [];
     const value: unknown = JSON.parse(shown, (_, member: unknown, context?: { readonly source?: string }) => {

@@ -1,6 +1,6 @@
-import { toStorable, toStorableText } from '#platform';
+import { JsonScan, toStorable, toStorableText } from '#platform';
 
-import type { RequestedCall } from './model/model.js';
+import { MAX_ARGUMENT_BYTES, type RequestedCall } from './model/model.js';
 
 /** A piece of a tool call, as a chunk contains it. The type and value of each member are unreliable. */
 export interface CallFragment {
@@ -13,8 +13,13 @@ interface OpenCall {
   id: string;
   name: string;
   arguments: string;
+  /** Follows `arguments`. Parsing them again for each fragment would take time quadratic in their length. */
+  readonly scan: JsonScan;
   readonly index: number | undefined;
 }
+
+/** The limits of the assembler apply instead. */
+const unlimited = { depth: Number.POSITIVE_INFINITY, tokens: Number.POSITIVE_INFINITY };
 
 /** The model requested more calls, or longer arguments, than the limits allow. */
 export class ToolCallsTooLarge extends Error {}
@@ -61,6 +66,7 @@ export class ToolCallAssembler {
     }
     if (call.name === '') call.name = name;
     call.arguments += text;
+    call.scan.push(Buffer.from(text));
     this.length += name.length + text.length;
     if (call.arguments.length > this.limits.maxArgumentsLength) throw new ToolCallsTooLarge();
     if (index !== undefined) this.byIndex.set(index, call);
@@ -95,7 +101,7 @@ export class ToolCallAssembler {
 
   private start(id: string, index: number | undefined): OpenCall {
     if (this.calls.length >= this.limits.maxToolCalls) throw new ToolCallsTooLarge();
-    const call: OpenCall = { id, name: '', arguments: '', index };
+    const call: OpenCall = { id, name: '', arguments: '', scan: new JsonScan(unlimited), index };
     this.calls.push(call);
     if (id !== '') this.byId.set(id, call);
     return call;
@@ -105,17 +111,7 @@ export class ToolCallAssembler {
 /** Whether a fragment with a name cannot continue `call`: it has another name, or more arguments although those of `call` are complete. */
 function startsAnother(call: OpenCall, name: string, text: string): boolean {
   if (name === '' || call.name === '') return false;
-  return name !== call.name || (text !== '' && isWholeJson(call.arguments));
-}
-
-function isWholeJson(text: string): boolean {
-  if (text === '') return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return name !== call.name || (text !== '' && call.scan.isClosed);
 }
 
 function toArgumentsText(value: unknown): string {
@@ -127,7 +123,7 @@ function toArgumentsText(value: unknown): string {
 function toStorableArguments(text: string): string {
   if (text.trim() === '') return '{}';
   const clean = toStorableText(text);
-  if (!/\\u(?:0000|d[89a-f])/i.test(clean)) return clean;
+  if (clean.length > MAX_ARGUMENT_BYTES || !/\\u(?:0000|d[89a-f])/i.test(clean)) return clean;
   try {
     return JSON.stringify(toStorable(JSON.parse(clean)));
   } catch {

@@ -38,7 +38,7 @@ export { type HeldSecrets, rootBox, toolBox, ToolSecretBox, toolsKeyOf } from '.
 export { appendAudit } from './prisma/audit.repository.js';
 export { resealColumn, type Resealed, type SealedColumn } from './prisma/reseal.repository.js';
 export { SecretBox, type SecretPlace } from './secrets/secret-box.js';
-export { parseJson } from './json-scan.js';
+export { JsonScan, parseJson } from './json-scan.js';
 export { type Storable, toStorable, toStorableText } from './to-storable.js';
 export { Leases, type LeaseLoss, type LeasesOptions } from './leases.js';
 export { TimedCache } from './timed-cache.js';

@@ -25,6 +25,12 @@ const CLOSE_OBJECT = 0x7d;
 export class JsonScan {
   /** The number of tokens so far. */
   tokens = 0;
+
+  /** Whether the text so far ends outside a string, with all arrays and objects closed, and has at least one token. */
+  get isClosed(): boolean {
+    return this.tokens > 0 && this.depth === 0 && !this.isInText;
+  }
+
   private depth = 0;
   private isInText = false;
   private isEscaped = false;

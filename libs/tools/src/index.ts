@@ -35,13 +35,7 @@ export {
   PERSON_SKIPPED_TEXT,
 } from './model-text.js';
 export { mayBeRounded, ROUNDED_PROBLEM } from './inexact-json.js';
-export {
-  MAX_ARGUMENT_BYTES,
-  parseArguments,
-  type ParsedArguments,
-  readArguments,
-  type JsonObject,
-} from './parse-arguments.js';
+export { parseArguments, type ParsedArguments, readArguments, type JsonObject } from './parse-arguments.js';
 export { ToolCallTelemetry } from './tool-call.telemetry.js';
 export { type CallPlan, type Disposition, isUsableCallId, type PlannedCall, planCalls } from './plan-calls.js';
 export { canReadOn, projectResult, RESULT_BYTES, type ResultAudience } from './project-result.js';

@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import { closeJson, MAX_ARGUMENT_BYTES, parseArguments, readArguments } from './parse-arguments.js';
+import { MAX_ARGUMENT_BYTES } from '#models';
+
+import { closeJson, parseArguments, readArguments } from './parse-arguments.js';
 
 describe('parseArguments', () => {
   it('reads every JSON object as JSON.parse does', () => {

@@ -1,3 +1,5 @@
+import { MAX_ARGUMENT_BYTES } from '#models';
+
 import { inexactJson } from './inexact-json.js';
 
 /** A JSON object from a model. It has plain own members, and none is named `__proto__`. */
@@ -6,8 +8,6 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export type ParsedArguments =
   { readonly ok: true; readonly value: JsonObject } | { readonly ok: false; readonly problem: string };
 
-/** Arguments larger than this are neither stored nor run (UTF-8 bytes). */
-export const MAX_ARGUMENT_BYTES = 65_536;
 /** Maximum nesting of objects and arrays in arguments: far above what tools use, far below what overflows the stack. */
 export const MAX_ARGUMENT_DEPTH = 64;
 

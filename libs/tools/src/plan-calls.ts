@@ -1,9 +1,8 @@
-import type { RequestedCall } from '#models';
+import { MAX_ARGUMENT_BYTES, type RequestedCall } from '#models';
 import { toStorableText } from '#platform';
 
 import { CallHistory, type EarlierCall } from './call-guards.js';
 import { clientOnly, IDENTICAL_TEXT, notRegistered, ROUND_LIMIT_TEXT } from './model-text.js';
-import { MAX_ARGUMENT_BYTES } from './parse-arguments.js';
 import type { OfferedTool } from './resolve-offered.js';
 import type { ToolEffect, ToolSort } from './tool.js';
 import type { SettledStatus, ToolFailure } from './tool-call.js';

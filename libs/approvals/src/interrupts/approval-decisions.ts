@@ -8,6 +8,7 @@ import {
   InterruptSettler,
   type LockedInterrupt,
 } from '#jobs';
+import { MAX_ARGUMENT_BYTES } from '#models';
 import { toStorable } from '#platform';
 import {
   APPROVAL_EXPIRED_TEXT,
@@ -16,7 +17,6 @@ import {
   canonicalJson,
   deniedText,
   type LockedCall,
-  MAX_ARGUMENT_BYTES,
   mayBeRounded,
   ROUNDED_PROBLEM,
   ToolCatalog,

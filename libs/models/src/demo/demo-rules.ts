@@ -55,14 +55,13 @@ const patterns = ZONES.map(([words, zone]) => ({
   zone,
 }));
 
+const zoneName =
+  /\b(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific)\/[A-Za-z_]+(?:\/[A-Za-z_]+)?/g;
+
 /** The time zones that a text asks about, in the order of the text: IANA names, and the zones of cities. */
 function findZones(text: string): string[] {
-  const named = [
-    ...text.matchAll(
-      /\b(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific)\/[A-Za-z_]+(?:\/[A-Za-z_]+)?/g,
-    ),
-  ];
-  const rest = named.reduce((left, match) => left.replace(match[0], ' '.repeat(match[0].length)), text);
+  const named = [...text.matchAll(zoneName)];
+  const rest = text.replace(zoneName, (name) => ' '.repeat(name.length));
   const guessed = patterns.flatMap(({ pattern, zone }) => {
     const match = pattern.exec(rest);
     return match === null ? [] : [{ at: match.index, zone }];
@@ -90,11 +89,15 @@ export interface DemoPlan {
   readonly missing: readonly string[];
 }
 
+/** The rules read this many characters of a question, so that a long one costs a bounded time. */
+const maxQuestion = 20_000;
+
 /**
  * The rules: "use tool X {json}" requests that tool. Otherwise, words about time request `get_current_time`, once for each place, and arithmetic
  * requests `calculate`. Only offered tools are called. Pure.
  */
-export function planAnswer(question: string, offered: readonly string[]): DemoPlan {
+export function planAnswer(input: string, offered: readonly string[]): DemoPlan {
+  const question = input.slice(0, maxQuestion);
   const explicit = findExplicitUse(question);
   const wanted = explicit === undefined ? [...timeCalls(question), ...arithmeticCalls(question)] : [explicit];
   const isOffered = (call: DemoCall) => offered.includes(call.name);

@@ -59,7 +59,12 @@ describe('the texts of the demo model', () => {
       `I asked the tool for you:${'\n'.repeat(200_000)}${resultsText([])}`,
       `${opening}"${'\\'.repeat(200_000)}x`,
       `${opening}${'\\'.repeat(200_000)}${plainText('')}`,
-    ])
+      `What time is it? ${'Asia/Aa '.repeat(100_000)}`,
+      'what  '.repeat(100_000),
+      '{"":"}'.repeat(100_000),
+    ]) {
       expect(plainText(text).length).toBeLessThan(1_200);
+      expect(planAnswer(withoutOwnTexts(text), offered).calls.length).toBeLessThan(6);
+    }
   });
 });

@@ -92,6 +92,9 @@ export interface ModelRequest {
   readonly onData?: () => void;
 }
 
+/** Longer arguments of a call (in UTF-8 bytes) are neither stored nor run, so they need not be parsed either. */
+export const MAX_ARGUMENT_BYTES = 65_536;
+
 /** A complete call that the model requested. */
 export interface RequestedCall {
   /** Non-empty and unique in the response. Generated here if the provider omitted or repeated it. */
