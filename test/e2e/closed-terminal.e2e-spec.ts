@@ -22,9 +22,11 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** The number in the first line of a file; undefined while the file does not exist. */
-function pidIn(path: string): number | undefined {
-  return existsSync(path) ? Number(readFileSync(path, 'utf8').split('\n')[0]) : undefined;
+/** The number in the first line of a file. Throws if there is none: the number 0 would signal the process group of the test. */
+function pidIn(path: string): number {
+  const pid = Number(readFileSync(path, 'utf8').split('\n')[0]);
+  if (!(pid > 0)) throw new Error(`${path} has no process id`);
+  return pid;
 }
 
 describe('SIGHUP', () => {
@@ -66,7 +68,7 @@ describe('SIGHUP', () => {
     const postgres = readdirSync(join(temporary, dataDir), { recursive: true, encoding: 'utf8' }).find((path) =>
       path.endsWith('postmaster.pid'),
     );
-    pids.push(pidIn(join(folder, 'pid')) ?? 0, pidIn(join(temporary, dataDir, postgres ?? '')) ?? 0);
+    pids.push(pidIn(join(folder, 'pid')), pidIn(join(temporary, dataDir, postgres ?? '')));
     expect(pids.map(isRunning)).toEqual([true, true]);
 
     terminal.kill('SIGKILL');
