@@ -192,7 +192,7 @@ describe('chat job', () => {
     model.enqueue({ body: [textChunk('first'), gate, finishChunk('stop'), doneLine] }, textReply(['second']));
     const first = await start(chat('a'));
     const second = await start(chat('b', { threadRef: first.threadId, createThread: false, whenBusy: 'enqueue' }));
-    expect((await job(second.jobId)).inLine).toBe(true);
+    expect((await job(second.jobId)).isDeferred).toBe(true);
     await expect(start(chat('c', { threadRef: first.threadId, createThread: false }))).rejects.toMatchObject({
       code: 'thread_busy',
     });

@@ -40,7 +40,7 @@ export interface Job {
   readonly id: string;
   readonly kind: JobKind;
   readonly status: JobStatus;
-  readonly inLine: boolean;
+  readonly isDeferred: boolean;
   readonly threadId: string | null;
   /** The assistant message that the job writes: our id, and the client's id if the client sent one. */
   readonly messageId: string | null;

@@ -181,7 +181,7 @@ function toJob(row: ShownRow): Job {
     id: row.id,
     kind,
     status,
-    inLine: row.inLine,
+    isDeferred: row.isDeferred,
     threadId: row.threadId,
     messageId: row.messageId,
     messageClientId: row.messageClientId,

@@ -14,6 +14,11 @@ export class JobFieldsResolver {
     return toNodeId('Job', job.id);
   }
 
+  @ResolveField(() => Boolean, { description: 'The old name of `isDeferred`.', deprecationReason: 'Use `isDeferred`.' })
+  inLine({ isDeferred }: Job): boolean {
+    return isDeferred;
+  }
+
   @ResolveField(() => Number)
   attempt(job: Job): number {
     return job.restarts;

@@ -45,7 +45,7 @@ export class JobModel extends Node {
     description:
       'Whether the job is not claimable yet: it is queued behind another job of its thread, or its `startAt` has not come.',
   })
-  inLine!: boolean;
+  isDeferred!: boolean;
 
   @Field(() => ID, { nullable: true, description: 'The thread that it writes to.' })
   threadId!: string | null;

@@ -167,7 +167,11 @@ describe('admit', () => {
   it('creates a thread for an unknown id only if the request has a title', () => {
     expect(types([request({ thread: { ref: 'theirs' } })], facts())).toEqual(['not_found']);
     const [decision] = admit([request({ thread: { ref: 'theirs', createTitle: 'Hi' } })], facts(), () => 'new');
-    expect(decision).toMatchObject({ type: 'accept', thread: { id: 'new', isNew: true, position: 1 }, inLine: false });
+    expect(decision).toMatchObject({
+      type: 'accept',
+      thread: { id: 'new', isNew: true, position: 1 },
+      isDeferred: false,
+    });
   });
 
   it('applies whenBusy of the request, else of the thread, else of the workspace', () => {
@@ -176,11 +180,11 @@ describe('admit', () => {
     const target = { thread: { ref: threadId } };
     expect(types([request(target)], busy({}))).toEqual(['thread_busy']);
     expect(admit([request(target)], busy({ whenBusy: 'enqueue' }), () => 'new')).toMatchObject([
-      { type: 'accept', inLine: true, queuePosition: 1 },
+      { type: 'accept', isDeferred: true, queuePosition: 1 },
     ]);
     expect(
       admit([request({ ...target, whenBusy: 'interrupt' })], busy({ queuedJobIds: ['waiting'] }), () => 'new'),
-    ).toMatchObject([{ type: 'accept', inLine: true, supersedes: ['active', 'waiting'] }]);
+    ).toMatchObject([{ type: 'accept', isDeferred: true, supersedes: ['active', 'waiting'] }]);
   });
 
   it('refuses a message id that exists in the thread', () => {

@@ -100,7 +100,7 @@ export function admit(
     const decision = decide(request, facts, { load: { total, own, agent }, newThreadId });
     if (decision.type === 'accept') {
       for (const claim of claims) used.add(claim);
-      const added = { unfinished: 1, active: decision.inLine ? 0 : 1 };
+      const added = { unfinished: 1, active: decision.isDeferred ? 0 : 1 };
       users.set(user, plus(own, added));
       total = plus(total, added);
       if (agent !== undefined) agents.set(request.agentId ?? '', { ...agent, active: agent.active + added.active });
@@ -185,11 +185,11 @@ function boundReached(
  * rejects starts over a cap, and never if it is queued behind another job of its thread.
  */
 function capReached(
-  { inLine }: Accepted,
+  { isDeferred }: Accepted,
   { workspace }: StartFacts,
   { total, own, agent, hasUser }: RequestLoads,
 ): AppError | undefined {
-  if (workspace.whenFull === 'queue' || inLine) return undefined;
+  if (workspace.whenFull === 'queue' || isDeferred) return undefined;
   if (hasUser && own.active >= workspace.maxJobsPerUser) return runningLimitReached('user', workspace.maxJobsPerUser);
   if (agent !== undefined && agent.active >= agent.maxRunningJobs) {
     return runningLimitReached('agent', agent.maxRunningJobs);
@@ -229,7 +229,7 @@ function placeSubJob(request: StartRequest, facts: StartFacts, newThreadId: () =
 function placeInThread(request: StartRequest, facts: StartFacts, newThreadId: () => string): StartDecision {
   // A delayed job is not active, and its thread is not busy before its instant.
   const isDelayed = request.startAt !== undefined;
-  if (request.thread === null) return { type: 'accept', thread: null, inLine: isDelayed, supersedes: [] };
+  if (request.thread === null) return { type: 'accept', thread: null, isDeferred: isDelayed, supersedes: [] };
   const thread = facts.threads.get(threadKey(request.createdBy, request.thread.ref));
   if (thread === undefined) {
     if (request.thread.createTitle === undefined || request.createdBy === null) {
@@ -240,7 +240,7 @@ function placeInThread(request: StartRequest, facts: StartFacts, newThreadId: ()
       type: 'accept',
       // Lower case, because Postgres returns ids in lower case.
       thread: { id: isId(ref) ? ref.toLowerCase() : newThreadId(), isNew: true, position: 1 },
-      inLine: isDelayed,
+      isDeferred: isDelayed,
       supersedes: [],
     };
   }
@@ -252,9 +252,9 @@ function placeInThread(request: StartRequest, facts: StartFacts, newThreadId: ()
 
 function placeInKnown(request: StartRequest, facts: StartFacts, thread: KnownThread): StartDecision {
   const place = { id: thread.id, isNew: false, position: thread.nextPosition };
-  if (request.startAt !== undefined) return { type: 'accept', thread: place, inLine: true, supersedes: [] };
+  if (request.startAt !== undefined) return { type: 'accept', thread: place, isDeferred: true, supersedes: [] };
   const first = thread.activeJobId ?? thread.queuedJobIds[0];
-  if (first === undefined) return { type: 'accept', thread: place, inLine: false, supersedes: [] };
+  if (first === undefined) return { type: 'accept', thread: place, isDeferred: false, supersedes: [] };
   const queued = thread.queuedJobIds.length;
   switch (request.whenBusy ?? thread.whenBusy ?? facts.workspace.whenBusy) {
     case 'reject':
@@ -262,13 +262,13 @@ function placeInKnown(request: StartRequest, facts: StartFacts, thread: KnownThr
     case 'enqueue':
       return queued >= (request.maxQueued ?? maxQueued)
         ? { type: 'refuse', error: threadQueueFull(first, request.maxQueued ?? maxQueued) }
-        : { type: 'accept', thread: place, inLine: true, queuePosition: queued + 1, supersedes: [] };
+        : { type: 'accept', thread: place, isDeferred: true, queuePosition: queued + 1, supersedes: [] };
     case 'interrupt': {
       const active = thread.activeJobId === null ? [] : [thread.activeJobId];
       return {
         type: 'accept',
         thread: place,
-        inLine: true,
+        isDeferred: true,
         queuePosition: 1,
         supersedes: [...active, ...thread.queuedJobIds],
       };

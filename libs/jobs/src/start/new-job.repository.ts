@@ -24,7 +24,7 @@ export interface NewJob {
   readonly request: StartRequest;
   readonly threadId: string | null;
   readonly messageId: string | null;
-  readonly inLine: boolean;
+  readonly isDeferred: boolean;
   readonly newThread: { readonly title: string; readonly clientId: string | null } | null;
   readonly event: NewJobEvent;
   /** First free position of the thread. The messages enter the conversation now, unless the job is queued behind another. */
@@ -175,7 +175,7 @@ export class NewJobRepository {
     const conditions = jobs.flatMap(({ request }) => request.condition ?? []);
     const rows = [...messages.flat(), ...jobs.flatMap(({ request }) => request.extraRows ?? []), ...conditions];
     const parts = partsOf(rows);
-    const queued = jobs.filter(({ inLine, owner }) => !inLine && owner === null);
+    const queued = jobs.filter(({ isDeferred, owner }) => !isDeferred && owner === null);
     const kinds = jobKinds.filter((kind) => queued.some(({ request }) => request.kind === kind));
     const name = statementName([want.name, ...kinds].join('-'), parts);
     const text =
@@ -245,8 +245,8 @@ SELECT up.id AS "jobId", up.status = 'running' AS begun${partChecks(parts)} FROM
     };
   }
 
-  private messagesOf({ request, threadId, messageId, inLine, position }: NewJob): readonly PartRow[] {
-    if (threadId === null || messageId === null || inLine) return [];
+  private messagesOf({ request, threadId, messageId, isDeferred, position }: NewJob): readonly PartRow[] {
+    if (threadId === null || messageId === null || isDeferred) return [];
     return this.turns.rows(request.kind, { ...request, threadId, messageId, position });
   }
 }
@@ -258,7 +258,7 @@ function toRow(job: NewJob, i: number, messages: number): object {
     id: request.jobId,
     kind: request.kind,
     format: request.startAt === undefined ? (request.format ?? 1) : delayedFormat,
-    in_line: job.inLine,
+    in_line: job.isDeferred,
     thread_id: job.threadId,
     message_id: job.messageId,
     message_client_id: request.messageClientId,

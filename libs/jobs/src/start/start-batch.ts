@@ -76,26 +76,26 @@ export class StartBatch {
   }
 
   private accept(request: StartRequest, decision: Accepted): StartedJob {
-    const slot = decision.inLine ? undefined : this.worker.reserve(request.kind);
+    const slot = decision.isDeferred ? undefined : this.worker.reserve(request.kind);
     const job = toNewJob(request, decision, slot?.owner ?? null);
     this.jobs.push(job);
     if (slot !== undefined) this.reserved.push({ job, slot, since: systemClock.monotonic() });
     const { queued, runnable, threads } = this.effects;
     if (slot === undefined) queued.push(request);
     if (request.startAt !== undefined) return toAnswer(job); // the worker begins it when its queue message is due
-    if (decision.inLine && decision.thread !== null) threads.add(decision.thread.id);
+    if (decision.isDeferred && decision.thread !== null) threads.add(decision.thread.id);
     else if (slot === undefined) runnable.push(request);
     return toAnswer(job);
   }
 }
 
 function toNewJob(request: StartRequest, decision: Accepted, owner: string | null): NewJob {
-  const { thread, inLine } = decision;
+  const { thread, isDeferred } = decision;
   const messageId = thread === null ? null : newId();
   const target = request.thread;
   const isNewThread = thread?.isNew === true && target !== null;
   return {
-    ...{ request, messageId, inLine, owner },
+    ...{ request, messageId, isDeferred, owner },
     threadId: thread?.id ?? null,
     newThread: isNewThread ? { title: target.createTitle ?? '', clientId: isId(target.ref) ? null : target.ref } : null,
     position: thread?.position ?? 0,

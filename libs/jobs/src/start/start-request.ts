@@ -189,7 +189,7 @@ export type StartDecision =
   | {
       readonly type: 'accept';
       readonly thread: { readonly id: string; readonly isNew: boolean; readonly position: number } | null;
-      readonly inLine: boolean;
+      readonly isDeferred: boolean;
       /** Position behind the active job: 1 is next. */
       readonly queuePosition?: number;
       /** Jobs of the thread that this job supersedes, the active one first. */

@@ -102,7 +102,7 @@ known_key AS (
 known_thread AS (
   SELECT a.thread_ref AS ref, a.created_by AS owner, t.id, t.client_id AS "clientId", t.created_by AS "createdBy",
          t.when_busy AS "whenBusy", t.next_position AS "nextPosition", (
-           SELECT coalesce(json_agg(json_build_object('id', j.id, 'inLine', j.in_line) ORDER BY j.created_at, j.id), '[]') FROM job j
+           SELECT coalesce(json_agg(json_build_object('id', j.id, 'isDeferred', j.in_line) ORDER BY j.created_at, j.id), '[]') FROM job j
             WHERE j.workspace_id = $1 AND j.thread_id = t.id AND j.status IN ('queued', 'running', 'waiting')
               AND (j.start_at IS NULL OR j.start_at <= clock_timestamp())) AS jobs
     FROM asked_thread a JOIN thread t ON ${isAsked}
@@ -252,7 +252,7 @@ type KnownJobRow = Pick<JobRow, 'status' | 'messageId' | 'messageClientId'> & {
 interface ThreadRow extends Omit<KnownThread, 'activeJobId' | 'queuedJobIds'> {
   readonly ref: string;
   readonly owner: string | null;
-  readonly jobs: readonly { readonly id: string; readonly inLine: boolean }[];
+  readonly jobs: readonly { readonly id: string; readonly isDeferred: boolean }[];
 }
 
 function toAsked(request: StartRequest) {
@@ -297,7 +297,7 @@ function toKnownKey({ requestHash, cancelled, jobId, status, threadId, messageId
 function toThread({ id, clientId, createdBy, whenBusy, nextPosition, jobs }: ThreadRow): KnownThread {
   return {
     ...{ id, clientId, createdBy, whenBusy, nextPosition },
-    activeJobId: jobs.find((job) => !job.inLine)?.id ?? null,
-    queuedJobIds: jobs.filter((job) => job.inLine).map((job) => job.id),
+    activeJobId: jobs.find((job) => !job.isDeferred)?.id ?? null,
+    queuedJobIds: jobs.filter((job) => job.isDeferred).map((job) => job.id),
   };
 }
