@@ -49,7 +49,13 @@ export const InterruptDecisionEnum = defineEnum(
     DID_NOT_HAPPEN: ['did_not_happen', 'The call did not run. The job continues without its result.'],
     REPEAT: ['repeat', 'The call is repeated with the same idempotency key.'],
     REPORT: ['report', 'The model reads that the outcome is unknown.'],
-    RETRY: ['retry', 'The job asks the model provider, or looks for the plugin, again now.'],
-    GIVE_UP: ['give_up', 'The job fails with the last error of the provider; the node fails without its plugin.'],
+    RETRY: [
+      'retry',
+      'PROVIDER_UNAVAILABLE: the job calls the provider now. PLUGIN_MISSING: the job looks for the plugin now.',
+    ],
+    GIVE_UP: [
+      'give_up',
+      'PROVIDER_UNAVAILABLE: the job fails with the last error of the provider. PLUGIN_MISSING: the node fails.',
+    ],
   },
 );

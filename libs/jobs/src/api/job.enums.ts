@@ -36,9 +36,12 @@ export const ToolCallStatusEnum = defineEnum('ToolCallStatus', 'The status of a 
   SKIPPED: ['skipped', 'It was not run. The model reads the reason.'],
   DENIED: [
     'denied',
-    'It was not allowed: by a person, the approval policy or a hook, because the approval expired, or because the tool changed. The model reads why.',
+    'It was not allowed: by a person, the approval policy or a hook, because its approval request expired, or because the tool changed. The model reads why.',
   ],
-  CANCELLED: ['cancelled', 'The job was cancelled before a decision.'],
+  CANCELLED: [
+    'cancelled',
+    'It was cancelled. A call of effect ONCE has not had its effect; a PURE or IDEMPOTENT call may have run.',
+  ],
   INTERRUPTED: ['interrupted', 'Its outcome is unknown. It is not repeated without a decision.'],
 });
 

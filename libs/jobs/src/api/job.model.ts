@@ -71,7 +71,7 @@ export class JobModel extends Node {
   @Field(() => ID, { nullable: true, description: 'For a sub-job: the job whose tool call started it.' })
   parentJobId!: string | null;
 
-  @Field(() => Int, { description: 'Its depth below the root job, which has 0.' })
+  @Field(() => Int, { description: 'The number of its ancestors: 0 for a root job.' })
   depth!: number;
 
   @Field(() => ID, { nullable: true, description: 'For a workflow job: the workflow.' })
@@ -88,7 +88,7 @@ export class JobModel extends Node {
   })
   labels!: JobLabels;
 
-  @Field(() => Int, { description: 'How many times text was withdrawn. Starts at 0.' })
+  @Field(() => Int, { description: 'Number of its `RoundRestartedEvent`s. Each restart removes streamed text.' })
   attempt!: number;
 
   @Field(() => Int, { description: 'Number of the newest event in its log.' })

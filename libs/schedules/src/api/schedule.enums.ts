@@ -22,11 +22,13 @@ export const SlotStatusEnum = defineEnum('ScheduledSlotStatus', 'The status of a
 }) satisfies Record<Uppercase<SlotStatus>, SlotStatus>;
 
 /** The GraphQL names of the reasons why the server disabled a schedule. */
-export const ScheduleStopEnum = defineEnum(
-  'ScheduleStop',
-  'Why the server disabled a schedule. A workflow schedule then acts as the member who enables it again; a chat schedule must be saved again.',
-  {
-    RIGHT_LOST: ['right_lost', 'The member left, or may no longer manage workflows or start the chat.'],
-    TIME_ZONE_UNKNOWN: ['time_zone_unknown', 'The time zone database no longer has its zone.'],
-  },
-) satisfies Record<Uppercase<StopReason>, StopReason>;
+export const ScheduleStopEnum = defineEnum('ScheduleStop', 'Why the server disabled a schedule.', {
+  RIGHT_LOST: [
+    'right_lost',
+    'The member or API key in `savedBy` may no longer manage workflows or start the chat. A principal with this right can enable a workflow schedule again, or save a chat schedule again.',
+  ],
+  TIME_ZONE_UNKNOWN: [
+    'time_zone_unknown',
+    'The time zone database no longer has its zone. Save the schedule with another zone.',
+  ],
+}) satisfies Record<Uppercase<StopReason>, StopReason>;

@@ -65,12 +65,6 @@ abstract class ScheduleModel {
   @Field(() => String, { description: 'Who created it: `user:<id>` or `key:<id>`.' })
   createdBy!: string;
 
-  @Field(() => String, {
-    description:
-      'The member or API key that last saved the schedule; for a workflow, also the one that last enabled or disabled it. The schedule starts jobs as long as this principal may manage workflows, or start the chat.',
-  })
-  savedBy!: string;
-
   @Field(() => DateTime, { description: 'When it was created.' })
   createdAt!: number;
 
@@ -85,6 +79,12 @@ export class WorkflowScheduleModel extends ScheduleModel {
 
   @Field(() => String, { description: 'The prompt of its jobs.' })
   prompt!: string;
+
+  @Field(() => String, {
+    description:
+      'The member or API key that last saved, enabled or disabled the schedule: `user:<id>` or `key:<id>`. The schedule starts jobs as long as this principal may manage workflows. The jobs do not have its rights: they act as Nightshift itself.',
+  })
+  savedBy!: string;
 }
 
 @ObjectType({ description: 'The agent of a scheduled chat.' })
@@ -97,7 +97,7 @@ export class ScheduledAgent {
 }
 
 @ObjectType('ChatSchedule', {
-  description: 'A schedule that starts a chat, with the rights of the member who saved it.',
+  description: 'A schedule that starts a chat, with the rights of the member or API key that last saved it.',
 })
 export class ChatScheduleModel extends ScheduleModel {
   @Field(() => Json, { description: 'The messages of each job, in the format of OpenAI.' })
@@ -117,6 +117,12 @@ export class ChatScheduleModel extends ScheduleModel {
     description: 'The thread of its jobs, which run one after the other. Null: each job has a new thread.',
   })
   threadId!: string | null;
+
+  @Field(() => String, {
+    description:
+      'The member or API key that last saved the schedule: `user:<id>` or `key:<id>`. Its jobs start with the rights of this principal. Enabling or disabling the schedule does not change it.',
+  })
+  savedBy!: string;
 }
 
 export const WorkflowScheduleConnection = connectionOf(WorkflowScheduleModel, 'WorkflowSchedule');

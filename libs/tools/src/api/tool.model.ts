@@ -43,7 +43,7 @@ export class ToolModel {
   @Field(() => Json, { description: 'JSON Schema of its arguments.' })
   parameters!: unknown;
 
-  @Field(() => ToolRuntimeEnum, { description: 'Who can run it.' })
+  @Field(() => ToolRuntimeEnum, { description: 'Where it can run.' })
   runtime!: string;
 
   @Field(() => ToolSortEnum, { description: 'What runs its calls.' })
@@ -51,7 +51,7 @@ export class ToolModel {
 
   @Field(() => String, {
     description:
-      'The version that its author sets, or else a fingerprint of its name, description and schema. A call of another version than that of the offer is refused.',
+      'The version that its author sets, or else a fingerprint of its name, description and schema. When it changes, calls of jobs that were accepted before are refused.',
   })
   version!: string;
 

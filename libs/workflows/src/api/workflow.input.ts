@@ -38,7 +38,11 @@ export class PublishWorkflowInput {
   @Field(() => ID, { description: 'The workflow.' })
   id!: string;
 
-  @Field(() => Int, { nullable: true, description: expectedText })
+  @Field(() => Int, {
+    nullable: true,
+    description:
+      'The `draftVersion` that you reviewed. If the draft was saved since then, nothing is published (`workflow_changed`). Absent: the current draft is published.',
+  })
   expectedVersion?: number | null;
 }
 
@@ -92,7 +96,7 @@ export class WorkflowAttachmentInput {
   @Field(() => String, { nullable: true, description: 'Its name.' })
   name?: string | null;
 
-  @Field(() => String, { nullable: true, description: 'Its media type.' })
+  @Field(() => String, { nullable: true, description: 'With `url`: its media type.' })
   mimeType?: string | null;
 }
 

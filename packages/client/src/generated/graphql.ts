@@ -62,11 +62,11 @@ export type ClientToolInput = {
   readonly effect?: ToolEffect | null | undefined;
   /** 1 to 64 of letters, digits, `_`, `-` and `.`; unique among the tools of this request. */
   readonly name: string;
-  /** What happens when `timeoutMs` is over. Absent: WAIT. */
+  /** What happens to a call that no client runs in time. Absent: WAIT. */
   readonly onTimeout?: OnClientTimeout | null | undefined;
   /** JSON Schema (2020-12) of its arguments, an object. Absent: no arguments. */
   readonly parameters?: unknown;
-  /** How long a call waits for a client, in ms: 1,000 to 604,800,000. Absent: 24 hours. */
+  /** How long a call waits for a client, in ms: 1,000 to 604,800,000. Absent: 24 hours. With `onTimeout: WAIT`, a value below 24 hours has no effect. */
   readonly timeoutMs?: number | null | undefined;
 };
 
@@ -181,7 +181,7 @@ export type InterruptDecision =
   | 'DENY'
   /** The call did not run. The job continues without its result. */
   | 'DID_NOT_HAPPEN'
-  /** The job fails with the last error of the provider; the node fails without its plugin. */
+  /** PROVIDER_UNAVAILABLE: the job fails with the last error of the provider. PLUGIN_MISSING: the node fails. */
   | 'GIVE_UP'
   /** The call did run, with this `result`. */
   | 'HAPPENED'
@@ -189,7 +189,7 @@ export type InterruptDecision =
   | 'REPEAT'
   /** The model reads that the outcome is unknown. */
   | 'REPORT'
-  /** The job asks the model provider, or looks for the plugin, again now. */
+  /** PROVIDER_UNAVAILABLE: the job calls the provider now. PLUGIN_MISSING: the job looks for the plugin now. */
   | 'RETRY';
 
 /** Filters for requests. All given fields must match. */
@@ -461,7 +461,7 @@ export type ProviderDownAction =
 
 /** A draft to publish. */
 export type PublishWorkflowInput = {
-  /** The `draftVersion` that the change is based on. If another save came first, the change is refused (`workflow_changed`). Absent: the change overwrites the draft. */
+  /** The `draftVersion` that you reviewed. If the draft was saved since then, nothing is published (`workflow_changed`). Absent: the current draft is published. */
   readonly expectedVersion?: number | null | undefined;
   /** The workflow. */
   readonly id: string;
@@ -735,11 +735,11 @@ export type SyntrixApiStyle =
   /** `/api/v1/{path}`. */
   | 'V1';
 
-/** Which token requests to a Syntrix database have. */
+/** Which token requests to a Syntrix database have. `preIssuedToken` is a token that the database sends with a delivery. */
 export type SyntrixAuth =
-  /** `preIssuedToken` of the delivery, if it has one. */
+  /** The `preIssuedToken` of the delivery; without one, no token. */
   | 'NONE'
-  /** `token` of the connection, else `preIssuedToken` of the delivery. A delivery without `preIssuedToken` is refused, also if `token` is set. */
+  /** The workspace secret that `token` names; if `token` is absent, the `preIssuedToken` of the delivery. In both cases, a delivery without `preIssuedToken` is refused. */
   | 'PREISSUED'
   /** The workspace secret that `token` of the connection names. */
   | 'TOKEN';
@@ -773,11 +773,11 @@ export type ToolCallStatus =
   | 'AWAITING_APPROVAL'
   /** It waits for a client to run it. */
   | 'AWAITING_CLIENT'
-  /** The job was cancelled before a decision. */
+  /** It was cancelled. A call of effect ONCE has not had its effect; a PURE or IDEMPOTENT call may have run. */
   | 'CANCELLED'
   /** It has a result. */
   | 'COMPLETED'
-  /** It was not allowed: by a person, the approval policy or a hook, because the approval expired, or because the tool changed. The model reads why. */
+  /** It was not allowed: by a person, the approval policy or a hook, because its approval request expired, or because the tool changed. The model reads why. */
   | 'DENIED'
   /** It failed. The model reads the reason. */
   | 'ERROR'
@@ -861,7 +861,7 @@ export type WorkflowAttachmentInput = {
   readonly hash?: string | null | undefined;
   /** With `hash`: the media type that the upload returned. */
   readonly mime?: string | null | undefined;
-  /** Its media type. */
+  /** With `url`: its media type. */
   readonly mimeType?: string | null | undefined;
   /** Its name. */
   readonly name?: string | null | undefined;

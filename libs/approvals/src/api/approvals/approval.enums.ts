@@ -17,7 +17,7 @@ export const ApprovalActionEnum = defineEnum(
 /** The GraphQL names of the effects of an expired request. */
 export const ExpireActionEnum = defineEnum(
   'ExpireAction',
-  'What happens to a call whose approval expired. It never runs.',
+  'What happens to a call whose approval request expired. It never runs.',
   {
     DENY: ['deny', 'The call is denied and the job continues.'],
     FAIL_JOB: ['fail_job', 'The job fails with `approval_expired`.'],

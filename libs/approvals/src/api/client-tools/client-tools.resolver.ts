@@ -42,7 +42,7 @@ export class ClientToolsResolver {
   @RequireAbility('change', 'Job', { refused: forbidden })
   @Mutation(() => ValidateClientToolPayload, {
     description:
-      "Call it right before running the tool. The call then counts as started, and its claim lasts for the tool's timeout plus 30 s.",
+      "Call it right before running the tool. It checks that the claim is still valid, that the arguments are unchanged, and that the approval policy and the rights of the requester allow the call. If so, the call counts as started, and its claim lasts for the tool's timeout plus 30 s. Otherwise do not run the tool.",
   })
   validateClientTool(
     @Args('input', { type: () => ValidateClientToolInput, description: 'The claim.' }) input: ValidateClientToolInput,

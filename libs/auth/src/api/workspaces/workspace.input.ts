@@ -50,7 +50,7 @@ export class UpdateWorkspaceInput {
 
   @Field(() => ToolIsolationEnum, {
     nullable: true,
-    description: 'Where server tools run. A change applies to calls that are made a second later.',
+    description: 'Where server tools run. A change takes effect within a second.',
   })
   toolIsolation?: WorkspaceChanges['toolIsolation'] | null;
 

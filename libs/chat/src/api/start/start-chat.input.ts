@@ -73,13 +73,14 @@ export class ClientToolInput {
 
   @Field(() => Int, {
     nullable: true,
-    description: 'How long a call waits for a client, in ms: 1,000 to 604,800,000. Absent: 24 hours.',
+    description:
+      'How long a call waits for a client, in ms: 1,000 to 604,800,000. Absent: 24 hours. With `onTimeout: WAIT`, a value below 24 hours has no effect.',
   })
   timeoutMs?: number | null;
 
   @Field(() => OnClientTimeoutEnum, {
     nullable: true,
-    description: 'What happens when `timeoutMs` is over. Absent: WAIT.',
+    description: 'What happens to a call that no client runs in time. Absent: WAIT.',
   })
   onTimeout?: OnClientTimeout | null;
 

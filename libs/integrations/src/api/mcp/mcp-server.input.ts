@@ -171,7 +171,8 @@ export class AcceptMcpToolsInput {
 
   @Field(() => [String], {
     nullable: true,
-    description: 'Hashes of the definitions you reviewed. A tool with a different hash is refused (`conflict`).',
+    description:
+      'Hashes of the definitions that you reviewed, in any order. If the hash of a tool is not among them, nothing is accepted (`conflict`). Absent: the current definitions are accepted.',
   })
   seen?: string[] | null;
 }

@@ -31,6 +31,6 @@ export abstract class JobEventEntry {
 /** An entry that may be about a node of a workflow. */
 @ObjectType({ isAbstract: true, implements: () => [JobEventEntry] })
 export abstract class NodeEventEntry extends JobEventEntry {
-  @Field(() => String, { nullable: true, description: 'The workflow node it belongs to; null in other jobs.' })
+  @Field(() => String, { nullable: true, description: 'The workflow node that the event belongs to. Null: none.' })
   nodeId!: string | null;
 }

@@ -47,7 +47,7 @@ export class ReasoningDeltaEvent extends DeltaEvent {}
 @ObjectType({
   implements: () => [JobEventEntry],
   description:
-    'The round restarts. Discard all content and reasoning of the job beyond the given lengths, and the text that the round had added to its workflow node. Text of other rounds beyond these lengths is sent again, without a `nodeId`.',
+    'The round restarts. Discard all content and reasoning of the job beyond the given lengths, and the text that the round had added to its workflow node. Text of other rounds beyond these lengths follows again, in `TextDeltaEvent`s and `ReasoningDeltaEvent`s whose `nodeId` is null.',
 })
 export class RoundRestartedEvent extends NodeEventEntry {
   @Field(() => Int, { description: 'The round.' })

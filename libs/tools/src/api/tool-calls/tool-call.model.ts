@@ -106,7 +106,10 @@ export class ToolCall extends Node {
   @Field(() => String, { nullable: true, description: 'The principal who decided: `user:<id>` or `key:<id>`.' })
   decidedBy!: string | null;
 
-  @Field(() => ID, { nullable: true, description: 'The request that was decided.' })
+  @Field(() => ID, {
+    nullable: true,
+    description: 'The last interrupt that allowed, repeated, denied or ended the call.',
+  })
   decisionId!: string | null;
 
   @Field(() => String, {

@@ -96,7 +96,7 @@ export class ToolCallsResolver {
 export class ToolCallConnectionResolver {
   @ResolveField(() => Boolean, {
     description:
-      'Whether `totalCount` is exact. False: a lower bound. Counting stops at 10,000, and earlier for filters that are tested call by call.',
+      'Whether `totalCount` is exact. False: a lower bound. Counting stops at 10,000, and earlier for filters that no single index covers.',
   })
   totalCountIsExact(page: ToolCallPage): Promise<boolean> {
     return page.totalCountIsExact;

@@ -13,7 +13,7 @@ export const DeadToolCallReasonEnum = defineEnum(
     UNREADABLE: ['unreadable', 'A message that could not be parsed.'],
     UNKNOWN_CALL: ['unknown_call', 'A response to an unknown call.'],
     NOT_APPLIED: ['not_applied', 'The worker could not store the result that a tool process sent.'],
-    NOT_TAKEN: ['not_taken', 'No process took the call in time. It ended as `TIMED_OUT`.'],
+    NOT_TAKEN: ['not_taken', 'No tool process claimed the call in time. It ended as `TIMED_OUT`.'],
     ATTEMPTS: ['attempts', 'Every process that ran the call was lost. The call ended as `ERROR`.'],
   },
 ) satisfies Record<Uppercase<DeadToolCall['reason']>, DeadToolCall['reason']>;

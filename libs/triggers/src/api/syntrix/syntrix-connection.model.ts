@@ -9,14 +9,18 @@ export const SyntrixApiStyleEnum = defineEnum('SyntrixApiStyle', 'The routes of 
   DATABASES: ['databases', '`/api/v1/databases/{database}/documents/{path}`.'],
 });
 
-export const SyntrixAuthEnum = defineEnum('SyntrixAuth', 'Which token requests to a Syntrix database have.', {
-  NONE: ['none', '`preIssuedToken` of the delivery, if it has one.'],
-  PREISSUED: [
-    'preissued',
-    '`token` of the connection, else `preIssuedToken` of the delivery. A delivery without `preIssuedToken` is refused, also if `token` is set.',
-  ],
-  TOKEN: ['token', 'The workspace secret that `token` of the connection names.'],
-});
+export const SyntrixAuthEnum = defineEnum(
+  'SyntrixAuth',
+  'Which token requests to a Syntrix database have. `preIssuedToken` is a token that the database sends with a delivery.',
+  {
+    NONE: ['none', 'The `preIssuedToken` of the delivery; without one, no token.'],
+    PREISSUED: [
+      'preissued',
+      'The workspace secret that `token` names; if `token` is absent, the `preIssuedToken` of the delivery. In both cases, a delivery without `preIssuedToken` is refused.',
+    ],
+    TOKEN: ['token', 'The workspace secret that `token` of the connection names.'],
+  },
+);
 
 export const SyntrixToolCallScopeEnum = defineEnum(
   'SyntrixToolCallScope',
