@@ -42,7 +42,7 @@ export class ClientToolsController {
 
   @Post(':id/client-tool/claim')
   @UseGuards(ClientToolsOnGuard)
-  @ApiOperation({ operationId: 'claimClientTool', summary: 'Take on a call, for 30 s' })
+  @ApiOperation({ operationId: 'claimClientTool', summary: 'Claim a call for 30 s' })
   @ApiReply(200, clientToolReplies.claim, 'Done.')
   @ApiRefusals(400, 401, 403, 404, 409, 413, 501)
   @HttpCode(200)
@@ -57,7 +57,7 @@ export class ClientToolsController {
 
   @Post(':id/client-tool/validate')
   @UseGuards(ClientToolsOnGuard)
-  @ApiOperation({ operationId: 'validateClientTool', summary: 'Ask right before running it' })
+  @ApiOperation({ operationId: 'validateClientTool', summary: 'Validate the claim right before running the call' })
   @ApiReply(200, clientToolReplies.validated, 'Done.')
   @ApiRefusals(400, 401, 403, 404, 409, 413, 501)
   @HttpCode(200)
@@ -72,7 +72,7 @@ export class ClientToolsController {
 
   @Post(':id/client-tool/result')
   @UseGuards(ClientToolsOnGuard)
-  @ApiOperation({ operationId: 'resultClientTool', summary: 'Say what became of it' })
+  @ApiOperation({ operationId: 'resultClientTool', summary: 'Submit the result of the call' })
   @ApiReply(200, clientToolReplies.accepted, 'Done.')
   @ApiRefusals(400, 401, 403, 404, 409, 413, 501)
   @HttpCode(200)
