@@ -65,7 +65,7 @@ export class JobTelemetry {
     this.rounds = metrics.histogram('background_job_rounds', 'Rounds of a job, observed when it ends', {
       buckets: [0, 1, 2, 3, 5, 8, 10, 20],
     });
-    this.viewers = metrics.gauge('nightshift_viewers', 'Open live viewers in this process');
+    this.viewers = metrics.gauge('nightshift_viewers', 'Open streams of job events in this process');
   }
 
   /** Counts a job after the commit that ended it, and logs one line. */

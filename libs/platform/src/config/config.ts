@@ -105,7 +105,7 @@ export const settings = z.object({
   OPENAI_API_KEY: text('API key of OpenAI, the provider if neither MODEL_BASE_URL nor OPENROUTER_API_KEY is set.'),
   ALLOW_PRIVATE_MODEL_URLS: flag(
     false,
-    'Lets providers of workspaces be loopback or private addresses; refused with NODE_ENV=production.',
+    'Lets workspaces use model providers at loopback or private addresses; refused with NODE_ENV=production.',
   ),
   ALLOW_PRIVATE_TOOL_URLS: flag(
     false,
@@ -258,18 +258,21 @@ export const settings = z.object({
   ),
 
   ...limitSettings,
-  STREAMS_PER_PRINCIPAL: whole([20, 1, 100_000], 'Maximum number of open streams of a principal, in one process.'),
+  STREAMS_PER_PRINCIPAL: whole(
+    [20, 1, 100_000],
+    'Maximum number of open streams of a user or API key, in one process.',
+  ),
   STREAMS_PER_JOB: whole(
     [100, 1, 100_000],
-    'Maximum number of open streams of a job, or of the activity of a workspace for one user, in one process; also the maximum of open requests for files of a workspace.',
+    'Maximum number of open streams of a job, in one process. The same maximum applies to the subscriptions of a user to each kind of activity of a workspace (jobs, requests, notifications). It applies to the open requests for file contents of a workspace. It applies to the open exports of tool calls of a workspace.',
   ),
   OPENAI_ANSWERS_PER_PRINCIPAL: whole(
     [200, 1, 100_000],
-    'Maximum number of open requests of a principal to /v1/chat/completions and /v1/tools/execute, in one process.',
+    'Maximum number of requests to /v1/chat/completions and /v1/tools/execute that an API key may have open at once, in one process.',
   ),
   OPENAI_MAX_HOLD_MS: ms(
     [600_000, 1, 86_400_000],
-    'How long a request to /v1/tools/execute, or one without `stream` to /v1/chat/completions, waits for its result.',
+    'How long the server waits for a result before it responds with 504 to a request to /v1/tools/execute, or to one without `stream` to /v1/chat/completions. The job keeps running.',
   ),
   OPENAI_PENDING_TTL_MS: ms(
     [86_400_000],

@@ -115,10 +115,7 @@ export const limitSettings = {
     [300, 1, 10_000_000],
     'Maximum workflow starts of a workspace in a minute.',
   ),
-  HITL_ANSWERS_PER_MINUTE: whole(
-    [120, 1, 1_000_000],
-    'Maximum answers of a user to questions of workflows in a minute.',
-  ),
+  HITL_ANSWERS_PER_MINUTE: whole([120, 1, 1_000_000], 'Maximum requests of a user to /api/workflows/hitl in a minute.'),
   MAX_API_KEYS_PER_USER: whole([100, 1, 100_000], 'Maximum number of usable API keys of a user in a workspace.'),
   MAX_API_KEYS: whole([1_000, 1, 1_000_000], 'Maximum number of usable API keys of a workspace.'),
   MAX_WORKSPACES_PER_USER: whole([100, 1, 1_000_000], 'Maximum number of workspaces that a user owns.'),
@@ -139,7 +136,7 @@ export const modelRequestSettings = {
   MODEL_BACKOFF_MS: ms([1_000, 1], 'Wait before the first retry of a model request; it doubles up to a minute.'),
   MODEL_RETRY_HOLD_MS: ms(
     [5_000, 0],
-    'Longest wait for a retry that keeps the worker slot. For a longer one the job becomes `waiting` and releases the slot.',
+    'Longest wait before a retry of a model request during which the job keeps its worker slot. For a longer wait, the job becomes `waiting` and releases the slot.',
   ),
   ON_PROVIDER_DOWN: z
     .enum(providerDownActions)
@@ -231,7 +228,7 @@ export const notificationSettings = {
 export const triggerSettings = {
   TRIGGERS_PATH: text('A file of triggers, or a folder of such files, loaded when the server starts and at SIGHUP.'),
   TRIGGERS_WORKSPACE: text(
-    'Id or name of the workspace that owns a file trigger if the database of the trigger is neither the id or name of a workspace nor the id of a Syntrix connection. Default: the workspace of the Syntrix connection with that name, or the only workspace of the installation; otherwise the server rejects such a trigger.',
+    'Id or name of the workspace for file triggers whose database is not the id or name of a workspace and not the id of a Syntrix connection. docs/triggers.md has the order of lookup.',
   ),
   TRIGGERS_SIGNATURE_TOLERANCE_SECONDS: whole(
     [300, 1, 86_400],

@@ -6,7 +6,7 @@ import { BUS, type Bus, LOGGER, type Logger, Metrics } from '#platform';
 import { PluginRegistry } from './plugin.registry.js';
 
 export function pluginDifferences(metrics: Metrics) {
-  const help = 'Times that a process with different code of a plugin was seen';
+  const help = 'How often this process found that another process runs different code of a plugin, by plugin';
   return metrics.counter('nightshift_plugin_differences_total', help, ['plugin']);
 }
 

@@ -24,7 +24,7 @@ export class ToolQueueTelemetry {
     this.running = metrics.gauge('nightshift_tool_queue_running', 'Calls of isolated tools that this process runs');
     this.answered = metrics.counter(
       'nightshift_tool_queue_answers_total',
-      'Calls of isolated tools that ended, by status',
+      'Results that this process sent for calls of isolated tools, by status',
       ['status'],
     );
     this.resent = metrics.counter(
@@ -40,10 +40,14 @@ export class ToolQueueTelemetry {
         },
       });
     };
-    counted('tool_queue_depth', 'Calls of isolated tools that wait', async () => (await this.depth(calls)).waiting);
+    counted(
+      'tool_queue_depth',
+      'Calls of isolated tools that no process has claimed',
+      async () => (await this.depth(calls)).waiting,
+    );
     counted(
       'tool_queue_age_seconds',
-      'How long the oldest call of an isolated tool has waited',
+      'How long the oldest unclaimed call of an isolated tool has waited',
       async () => (await this.depth(calls)).oldestMs / 1_000,
     );
     // The database login of role tools cannot read the data of these gauges.
