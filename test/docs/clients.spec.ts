@@ -56,7 +56,7 @@ function limitsOf(shape: Shape): readonly string[] {
 }
 
 describe('docs/clients.md', () => {
-  const members = tableOf('Members of a start').map(
+  const members = tableOf('Look up the fields of a start').map(
     ([member = '', type = '', limit = '']) => [member.replaceAll('`', ''), type, limit] as const,
   );
   const ofOpenai = ['messages', 'model', 'tools', 'tool_choice'];
@@ -91,7 +91,7 @@ describe('docs/clients.md', () => {
   });
 
   it('lists the wire name of every job status', () => {
-    const rows = tableOf('Status of a job').map(([ours, wire]) => [ours, wire]);
+    const rows = tableOf('Read the status of a job').map(([ours, wire]) => [ours, wire]);
     expect(rows).toEqual(jobStatuses.map((status) => [`\`${status}\``, `\`${toWireStatus(status)}\``]));
   });
 });

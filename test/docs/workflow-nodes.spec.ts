@@ -50,7 +50,7 @@ describe('docs/workflow-nodes.md', () => {
   });
 
   it('describes the effect of each answer for each mode and each node with requests', () => {
-    const [, answers = ''] = readFileSync(file, 'utf8').split('## What an answer does');
+    const [, answers = ''] = readFileSync(file, 'utf8').split('## Know the effect of a decision');
     const [modes = '', questions = ''] = answers.split('Nodes that are requests to a person');
     const rows = (text: string) => text.split('\n').filter((line) => line.startsWith('| '));
     for (const [header = ''] of [rows(modes), rows(questions)])

@@ -55,7 +55,7 @@ const option = z.object({
   action: z
     .enum(['approve', 'reject', 'custom'])
     .default('custom')
-    .describe('The effect on the run: see "What an answer does"'),
+    .describe('The effect on the run: see "Know the effect of a decision"'),
 });
 export const options = z.array(option).optional();
 export const defaultAction = z.enum(['approve', 'reject', 'skip']);
