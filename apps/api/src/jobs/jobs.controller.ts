@@ -94,7 +94,9 @@ const status = z.object({
     .record(z.string(), z.string())
     .meta({ description: 'Key-value pairs from the start of the job and from hooks.' }),
   chunksReceived: count,
-  attempt: count.meta({ description: 'Grows each time the server withdraws text that clients may have shown.' }),
+  attempt: count.meta({
+    description: 'Number of `round-restarted` events so far. Each restart removes streamed text.',
+  }),
   seq: count.meta({ description: 'Number of the last event.' }),
   startedAt: instant,
   completedAt: instant.nullable(),

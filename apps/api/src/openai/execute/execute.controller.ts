@@ -23,7 +23,7 @@ export class ExecuteController {
     operationId: 'executeTool',
     summary: 'Execute one tool call',
     description:
-      'Runs one call as a job without a model. The schema, policy, limits and ledger of all calls apply. The server can execute, once, a call that waits for this client; the client still sends the result as a `tool` message. If the call waits for a person, the server responds at once with 504, `X-Job-Id`, and the open requests in `X-Waiting-Approval`. The same `Idempotency-Key` returns the result later.',
+      'Runs one call as a job without a model. The schema of the tool, the approval policy, the limits and the history apply as for any call. The server can execute, once, a call that waits for this client; the client still sends the result as a `tool` message. If the call waits for a person, the server responds at once with 504, `X-Job-Id`, and the open requests in `X-Waiting-Approval`. The same `Idempotency-Key` returns the result later.',
   })
   @ApiIdempotencyKey()
   @ApiOnDisconnect()

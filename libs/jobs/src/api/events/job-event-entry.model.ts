@@ -23,7 +23,7 @@ export abstract class JobEventEntry {
   at!: number;
 
   @Field(() => Int, {
-    description: 'Number of `RoundRestartedEvent`s before this event. Each restart removes streamed text.',
+    description: 'Number of `RoundRestartedEvent`s up to and including this event. Each restart removes streamed text.',
   })
   attempt!: number;
 }
