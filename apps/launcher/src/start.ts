@@ -1,5 +1,5 @@
-import { mkdir } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 
 import { openAuth } from '#auth';
 import { startDemoModel } from '#models';
@@ -36,7 +36,6 @@ import {
   toolsSettingRefused,
 } from './launcher.errors.js';
 import type { RoleStarters, RunningRole } from './running-role.js';
-import { leaveServingNote, readServingNote } from './serving-note.js';
 import type { StopRequest } from './stop-request.js';
 
 /** The parts of an installation that a process of isolated tools has. */
@@ -286,4 +285,22 @@ export function labelOf(ownerUrl: string, embedded: EmbeddedPostgres | null): st
   const { hostname, port, pathname } = new URL(ownerUrl);
   if (embedded !== null) return `embedded Postgres in ${embedded.dataDir} (${hostname}:${port})`;
   return `Postgres at ${hostname}:${port === '' ? '5432' : port}${pathname}`;
+}
+
+const fileOf = (dataDir: string) => join(dataDir, 'serving');
+
+/** Writes the address of this process to the data directory, for other processes. Returns a function that removes the note. */
+async function leaveServingNote(dataDir: string, url: string): Promise<() => Promise<void>> {
+  await writeFile(fileOf(dataDir), `${process.pid} ${url}\n`);
+  return async () => {
+    // Another process with the same directory and its own DATABASE_URL may have replaced the note.
+    if ((await readServingNote(dataDir, process.pid)) !== undefined) await rm(fileOf(dataDir), { force: true });
+  };
+}
+
+/** The address of process `pid`; undefined if it has written no note, or the process of the note has exited. */
+async function readServingNote(dataDir: string, pid: unknown): Promise<string | undefined> {
+  const note = await readFile(fileOf(dataDir), 'utf8').catch(() => '');
+  const [owner, url] = note.trim().split(' ');
+  return owner === String(pid) ? url : undefined;
 }

@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 
 import { PrismaService, type PrismaTransaction } from '#platform';
 
+import { RESULT_BYTES } from '../project-result.js';
 import { callTests, idsOf } from './call-tests.js';
 import { type HistoryPage, type HistoryQuery, toHistoryPage } from './history-query.js';
 import { MAX_PIECES, SCAN_LIMITS } from './index-scans.js';
 import { findOccurring } from './occurring.repository.js';
 import { FORCE_INDEX_ORDER } from './planner-settings.js';
-import { readCalls } from './read-calls.repository.js';
 import { type ChosenScan, findScan } from './scan-finder.repository.js';
 import {
   beyondSql,
@@ -27,6 +27,7 @@ import {
   type ToolCallOrder,
   type ToolCallPlace,
 } from './tool-call-filter.js';
+import { type ToolCallRecord, type ToolCallRecordRow, toToolCallRecord } from './tool-call-record.js';
 
 /** The number of calls that match a filter. */
 export interface HistoryCount {
@@ -179,4 +180,33 @@ async function endOf(tx: PrismaTransaction, stretch: DurationRange): Promise<Too
   const { bind, values } = new Statement();
   const text = `SELECT w.id, w.duration_ms AS "durationMs", w.name FROM (${durationSql(stretch, [], bind)}) w OFFSET ${stretch.reach - 1}`;
   return (await tx.$queryRawUnsafe<{ id: string; durationMs: number; name: string }[]>(text, ...values))[0] ?? null;
+}
+
+const columns = `t.id, t.job_id AS "jobId", t.thread_id AS "threadId", t.workflow_id AS "workflowId", t.created_by AS "createdBy",
+  t.round, t.ordinal, t.call_id AS "callId", t.name, t.arguments, t.approved_arguments AS "approvedArguments",
+  t.executed_arguments AS "executedArguments", t.effect, t.runtime, t.executor, t.tool_version AS "toolVersion",
+  t.status, t.approval, t.decided_by AS "decidedBy", t.decision_id AS "decisionId", t.result_bytes AS "resultBytes", t.duration_ms AS "durationMs", t.error, t.created_at AS "createdAt",
+  t.started_at AS "startedAt", t.finished_at AS "finishedAt"`;
+/** At least one byte more than the display size, so that the caller can mark the text as truncated. */
+const shownResult = `left(t.result, ${RESULT_BYTES.ui + 1}) AS result`;
+
+/** The calls to read, and their order. */
+interface WantedCalls {
+  readonly workspaceId: string;
+  /** SQL that gives an `id` and the columns of the sort order. */
+  readonly hits: string;
+  /** The order of `hit`. */
+  readonly order: string;
+  readonly isWhole?: boolean | undefined;
+}
+
+/** Reads calls as records. */
+async function readCalls(tx: PrismaTransaction, wanted: WantedCalls, statement: Statement): Promise<ToolCallRecord[]> {
+  const { workspaceId, hits, order, isWhole = false } = wanted;
+  const rows = await tx.$queryRawUnsafe<ToolCallRecordRow[]>(
+    `SELECT ${columns}, ${isWhole ? 't.result' : shownResult} FROM (${hits}) hit
+       JOIN tool_call t ON t.workspace_id = ${statement.bind(workspaceId, 'uuid')} AND t.id = hit.id ${order}`,
+    ...statement.values,
+  );
+  return rows.map(toToolCallRecord);
 }

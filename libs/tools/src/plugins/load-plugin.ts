@@ -1,3 +1,4 @@
+import { registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
 import {
@@ -16,7 +17,6 @@ import type { PluginSource } from './find-plugins.js';
 import { pluginFiles } from './plugin-files.js';
 import { pluginFrame } from './plugin-frame.js';
 import { pluginRefused } from './plugins.errors.js';
-import { resolvePluginImports, versionOf } from './resolve-plugin-imports.js';
 import { strayErrors } from './stray-errors.js';
 
 /** A plugin whose module was imported and whose `setup` has run. */
@@ -122,4 +122,41 @@ function reasonOf(error: unknown, entry: string): string {
   const frame = pluginFrame(error, entry);
   const place = frame === null ? '' : ` (${frame})`;
   return `${remedy === undefined ? text : `${text}; ${remedy}`}${place}`.replaceAll(/\s+/g, ' ');
+}
+
+/** Packages of the server that a plugin may import without an installation of its own. */
+const SHARED: ReadonlySet<string> = new Set(['@nightshift/plugin', 'zod']);
+const VERSION = /\?(plugin=[0-9a-f]{16})$/;
+
+/** Marks the modules of one version of a plugin, as the query of their URLs. */
+function versionOf(hash: string): string {
+  return `plugin=${hash.slice(0, 16)}`;
+}
+
+let isRegistered = false;
+
+/**
+ * Registers the resolution of plugin imports when first called, because the hook slows down every import of the process. A module that a plugin
+ * imports by a relative path gets the version of the plugin, so that a reload loads all its modules again. Packages that only the server has
+ * resolve to those of the server.
+ */
+function resolvePluginImports(): void {
+  if (isRegistered) return;
+  registerHooks({
+    resolve(specifier, context, next) {
+      const version = VERSION.exec(context.parentURL ?? '')?.[1];
+      if (version === undefined) return next(specifier, context);
+      if (specifier.startsWith('.')) {
+        const resolved = next(specifier, context);
+        return resolved.url.startsWith('file:') ? { ...resolved, url: `${resolved.url}?${version}` } : resolved;
+      }
+      if (!SHARED.has(specifier)) return next(specifier, context);
+      try {
+        return next(specifier, context);
+      } catch {
+        return next(specifier, { ...context, parentURL: import.meta.url });
+      }
+    },
+  });
+  isRegistered = true;
 }
