@@ -77,7 +77,7 @@ describe('SIGHUP', () => {
     expect(readdirSync(temporary).filter((name) => name.startsWith('nightshift-ephemeral-'))).toEqual([]);
   });
 
-  it('is ignored by a server without a terminal and without trigger files', async () => {
+  it('does not stop a server without a terminal and without trigger files', async () => {
     const flags = ['--data-dir', join(folder, 'data')];
     const server = await startProcess({ role: 'all', flags, entry: serveEntry });
     pids.push(server.pid);

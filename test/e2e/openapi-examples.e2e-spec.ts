@@ -80,13 +80,13 @@ describe('the OpenAPI document of a fresh server', () => {
     expect([...new Set(used)].toSorted()).toEqual(described.toSorted());
   });
 
-  it('has an example for each JSON body', () => {
+  it('shows an example for each JSON body', () => {
     expect(examples().length).toBeGreaterThan(12);
     expect(examples().filter(({ example }) => example === undefined)).toEqual([]);
     expect(Object.keys(refused).filter((path) => document.paths[path] === undefined)).toEqual([]);
   });
 
-  it('has examples that the server accepts, unless they need rows', async () => {
+  it('shows examples that the server accepts, unless they need rows', async () => {
     const key = readFileSync(join(folder, 'data', 'demo-api-key'), 'utf8').trim();
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     for (const { path, example } of examples()) {
@@ -97,7 +97,7 @@ describe('the OpenAPI document of a fresh server', () => {
     }
   });
 
-  it('has examples that match their schema where the server refuses them', () => {
+  it('shows examples that match their schema where the server refuses them', () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(document, 'openapi');
     for (const { path, schema, example } of examples().filter(({ path }) => refused[path] !== undefined)) {
       const check = ajv.getSchema(`openapi${schema}`);
