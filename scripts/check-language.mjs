@@ -31,7 +31,7 @@ const isCode = (file) => /\.(ts|mjs)$/.test(file) && !isGenerated(file) && file 
 const GROUPS = [
   { name: 'source', limit: 230, has: (file) => isCode(file) && !isTest(file) },
   { name: 'tests', limit: 192, has: (file) => isCode(file) && isTest(file) },
-  { name: 'pages', limit: 2, has: (file) => file.endsWith('.md') && !/^docs\/(adr\/|language)/.test(file) },
+  { name: 'pages', limit: 1, has: (file) => file.endsWith('.md') && !/^docs\/(adr\/|language)/.test(file) },
   { name: 'schemas', limit: 0, has: isSchema },
 ];
 
