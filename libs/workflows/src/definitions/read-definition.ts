@@ -54,8 +54,9 @@ export function toJson(given: unknown): { readonly text: string; readonly json: 
   const text = toStorableText(typeof given === 'string' ? given : JSON.stringify(given));
   if (Buffer.byteLength(text) > LIMITS.documentBytes) throw documentTooLarge(LIMITS.documentBytes);
   const json = parse(text);
-  const { depth } = extentOf(json, LIMITS.jsonDepth);
+  const { depth, values } = extentOf(json, LIMITS.jsonDepth);
   if (depth > LIMITS.jsonDepth) throw notADocument(`is nested deeper than ${LIMITS.jsonDepth} levels`);
+  if (values > LIMITS.values) throw notADocument(`has more than ${LIMITS.values} members and entries`);
   return { text, json };
 }
 

@@ -39,6 +39,20 @@ describe('an output node that combines', () => {
     expect(await output(data)).toBe(expected);
   });
 
+  it('fails before it combines more text than an output may have', async () => {
+    const many = { sources: Array(5).fill('a'), format: 'text', mode: 'combine' };
+    const long = { nodeId: 'a', label: 'Writer', type: 'agent', output: 'x'.repeat(1_000_000) };
+    const running = runNode({
+      type: 'output',
+      data: many,
+      earlier: [long],
+      outputs: { a: long.output },
+      nodes,
+      edges: [],
+    });
+    await expect(running).rejects.toThrow('Node output exceeds 4194304 characters');
+  });
+
   it('passes on its input when no earlier node has an output', async () => {
     expect(await output({ introText: 'In' }, { earlier: [], input: 'me' })).toBe('In\n\nme');
   });
@@ -110,6 +124,13 @@ describe('the format of an output', () => {
     ['json', 'no', true, JSON.stringify({ result: 'no', metadata: { nodeChain: chain, timestamp: time } }, null, 2)],
   ])('%s of %s with metadata: %s', async (...[format, input, includeMetadata, expected]) => {
     expect(await output({ format, includeMetadata, template: '{{input}}' }, { input })).toBe(expected);
+  });
+
+  it('is compact JSON if the indentation of a deep or large value would be too long', async () => {
+    const deep = `${'['.repeat(900)}${'1,'.repeat(200_000)}1${']'.repeat(900)}`;
+    expect(await output({ format: 'json', useRawTemplate: true }, { input: deep })).toBe(deep);
+    const large = `[[[${'1,'.repeat(900_000)}1]]]`;
+    expect(await output({ format: 'json', useRawTemplate: true }, { input: large })).toHaveLength(large.length);
   });
 
   it('wraps a value that is nested too deep', async () => {

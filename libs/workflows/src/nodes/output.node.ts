@@ -1,8 +1,10 @@
 import { parseJson } from '#platform';
 
+import { extentOf } from '../definition/json.js';
+import { LIMITS } from '../definition/limits.js';
 import type { NodeData } from '../definition/node-types.js';
 import { fillText, parseTemplate } from '../definition/template.js';
-import type { NodeOutcome } from '../engine/node-executor.js';
+import { NodeFailure, type NodeOutcome } from '../engine/node-executor.js';
 import { type ContextOf, defineNode } from './define-node.js';
 import { handOn } from './settlements.js';
 import { lookupOf } from './template-lookup.js';
@@ -42,7 +44,15 @@ function combine({ node, view, input }: ContextOf<'output'>): string {
     sources.length === 0 ? view.earlier.map(({ output }) => output) : sources.map((id) => view.outputs.get(id) ?? '');
   const found = texts.filter((text) => text !== '');
   const body = sources.length === 0 && found.length === 0 ? [input] : found;
-  return [introText, ...body, outroText].filter((text) => text !== '').join('\n\n');
+  return joined([introText, ...body, outroText].filter((text) => text !== ''));
+}
+
+/** The length is checked first, because the same source may occur many times. */
+function joined(texts: readonly string[]): string {
+  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  if (length > LIMITS.filledLength)
+    throw new NodeFailure(`Node output exceeds ${LIMITS.filledLength} characters`, 'VALIDATION', { isFinal: true });
+  return texts.join('\n\n');
 }
 
 const DEFAULT_PROMPT = 'Combine what you are given into one coherent document.';
@@ -71,7 +81,7 @@ function sourceBlocks({ node, graph, view, input }: ContextOf<'output'>): string
     const output = view.outputs.get(source) ?? '';
     return `--- Output from ${labelOf(graph, source)} ---\n${output === '' ? '(No output)' : output}`;
   };
-  return sources.map(block).join('\n\n');
+  return joined(sources.map(block));
 }
 
 /** The label of a node, or of a branch and its node; otherwise the source itself. */
@@ -125,12 +135,18 @@ export function formatOutput(
   }
 }
 
+/** Indented JSON; compact if the indentation, two characters for each level of each value, could exceed the length of an output. */
+function written(value: unknown): string {
+  const { depth, values } = extentOf(value, LIMITS.jsonDepth);
+  const isLarge = depth > LIMITS.jsonDepth || 2 * depth * values > LIMITS.filledLength;
+  return isLarge ? JSON.stringify(value) : JSON.stringify(value, null, 2);
+}
+
 function toJson(text: string, metadata: OutputMetadata | null): string {
-  const wrapped = (result: unknown): string =>
-    JSON.stringify({ result, ...(metadata === null ? {} : { metadata }) }, null, 2);
+  const wrapped = (result: unknown): string => written({ result, ...(metadata === null ? {} : { metadata }) });
   try {
     const value: unknown = parseJson(text);
-    return metadata === null ? JSON.stringify(value, null, 2) : wrapped(value);
+    return metadata === null ? written(value) : wrapped(value);
   } catch {
     return wrapped(text); // not JSON, or nested too deep
   }

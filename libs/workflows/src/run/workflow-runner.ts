@@ -97,8 +97,8 @@ export type RunnerOutcome =
   /** Another worker continues the run, or no worker does: the signal of the run has the reason. */
   | { readonly type: 'released' };
 
-/** This many pure nodes take about 10 ms. */
-const turnsAtOnce = 100;
+/** After this many ms of work, other work of the process runs. */
+const busyMs = 10;
 
 /** The dependencies of one lease's run of a workflow. */
 export interface RunnerDependencies {
@@ -125,8 +125,7 @@ export class WorkflowRunner {
   private wake: (() => void) | undefined;
   private result: RunResult | undefined;
   private isReleased = false;
-  /** Pure nodes since the last one with an effect outside. */
-  private turns = 0;
+  private busySince = systemClock.monotonic();
 
   constructor(private readonly dependencies: RunnerDependencies) {
     const { plan, context, budget, pauseMs, engine, answersTo } = dependencies;
@@ -168,7 +167,10 @@ export class WorkflowRunner {
     const { engine, context } = this.dependencies;
     for (;;) {
       this.watchBudget(); // stored before anything that depends on it
-      for (const event of this.events.splice(0)) this.execute(engine.handle(event));
+      for (const event of this.events.splice(0)) {
+        this.execute(engine.handle(event));
+        await this.giveWay();
+      }
       if (this.result !== undefined) return { type: 'ended', result: this.result, gaveUp: this.pool.gaveUp };
       this.pool.lookIfMissed();
       if (this.pool.isIdle && this.events.length === 0) {
@@ -270,17 +272,19 @@ export class WorkflowRunner {
   }
 
   private async nextEvents(): Promise<void> {
-    if (this.events.length > 0) return this.giveWay();
+    if (this.events.length > 0) return;
     await new Promise<void>((resolve) => {
       this.wake = resolve;
     });
     this.wake = undefined;
+    this.busySince = systemClock.monotonic();
   }
 
-  /** Lets other work of this process run after 100 nodes. */
+  /** Lets other work of this process run, at most once in `busyMs`. */
   private async giveWay(): Promise<void> {
-    this.turns += 1;
-    if (this.turns % turnsAtOnce === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (systemClock.monotonic() - this.busySince < busyMs) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    this.busySince = systemClock.monotonic();
   }
 }
 
