@@ -48,6 +48,30 @@ describe('a model without secrets', () => {
     expect(await argumentsOf('{"x":"plain-secret')).toBe('{"x":"[redacted]');
   });
 
+  it('redacts a secret in arguments above 64 KiB, wherever it is', async () => {
+    for (const before of [0, 65_530, 70_000, 131_067])
+      expect(await argumentsOf(`${' '.repeat(before)}plain-secret${' '.repeat(70_000)}`)).toBe(
+        `${' '.repeat(before)}[redacted]${' '.repeat(70_000)}`,
+      );
+  });
+
+  it.each([
+    ['two calls', ['{"a":[]}'.padEnd(65_536), '{}']],
+    ['the pieces of one call', ['x'.repeat(65_537)]],
+  ])('lets other work run between %s with long arguments', async (_, texts) => {
+    let hasRun = false;
+    const other = new Promise<void>((resolve) => {
+      setImmediate(() => {
+        hasRun = true;
+        resolve();
+      });
+    });
+    const calls = texts.map((text, index) => ({ callId: `c${index}`, name: 'send', arguments: text }));
+    expect(await redacted([{ type: 'tool-calls', calls }])).toEqual([{ type: 'tool-calls', calls }]);
+    expect(hasRun).toBe(true);
+    await other;
+  });
+
   it('keeps the spelling of numbers in arguments with a redacted secret', async () => {
     const text = String.raw`{"id":12345678901234567890,"x":1.50,"text":"correct-horse-\u005c\"battery\""}`;
     expect(await argumentsOf(text)).toContain('"id":12345678901234567890,"x":1.50');

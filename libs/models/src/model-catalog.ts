@@ -148,59 +148,81 @@ export class ModelCatalog implements OnApplicationShutdown {
  * conversation cannot leak through a response or a tool. A possible beginning of a secret is buffered until the next part. All
  * other text is unchanged.
  */
-export function withoutSecrets(model: Model, redactor: Pick<TextRedactor, 'redactKnown' | 'knownStream'>): Model {
+export function withoutSecrets(model: Model, redactor: KnownRedactor): Model {
   return {
     async *stream(request, signal) {
       const streams = { text: redactor.knownStream(), reasoning: redactor.knownStream() };
       for await (const parts of model.stream(request, signal)) {
-        const clean = parts.flatMap((part): readonly ModelPart[] => {
-          switch (part.type) {
-            case 'text':
-            case 'reasoning':
-              return toParts(part.type, streams[part.type].push(part.text));
-            case 'tool-calls':
-            case 'finish':
-              return [
-                ...toParts('reasoning', streams.reasoning.end()),
-                ...toParts('text', streams.text.end()),
-                part.type === 'finish' ? part : cleanCalls(part, (text) => redactor.redactKnown(text)),
-              ];
+        const clean: ModelPart[] = [];
+        for (const part of parts) {
+          if (part.type === 'text' || part.type === 'reasoning') {
+            clean.push(...toParts(part.type, streams[part.type].push(part.text)));
+            continue;
           }
-        });
+          clean.push(...toParts('reasoning', streams.reasoning.end()), ...toParts('text', streams.text.end()));
+          clean.push(
+            part.type === 'finish' ? part : { ...part, calls: await cleanCalls(part.calls, redactor, signal) },
+          );
+        }
         if (clean.length > 0) yield clean;
       }
     },
   };
 }
 
+type KnownRedactor = Pick<TextRedactor, 'redactKnown' | 'knownStream'>;
+
 function toParts(type: 'text' | 'reasoning', text: string): readonly ModelPart[] {
   return text === '' ? [] : [{ type, text }];
 }
 
-function cleanCalls(
-  { calls }: Extract<ModelPart, { type: 'tool-calls' }>,
-  redact: (text: string) => string,
-): Extract<ModelPart, { type: 'tool-calls' }> {
-  const clean = calls.map((call): RequestedCall => ({
-    ...call,
-    name: redact(call.name),
-    arguments: cleanJson(call.arguments, redact),
-  }));
-  return { type: 'tool-calls', calls: clean };
+/** 65,536 characters of arguments can take 30 ms, so other work of the process runs between two such calls. */
+async function cleanCalls(
+  calls: readonly RequestedCall[],
+  redactor: KnownRedactor,
+  signal: AbortSignal,
+): Promise<readonly RequestedCall[]> {
+  const clean: RequestedCall[] = [];
+  let length = 0;
+  for (const call of calls) {
+    const name = await redactLong(call.name, redactor);
+    clean.push({ ...call, name, arguments: await cleanJson(call.arguments, redactor) });
+    length += call.name.length + call.arguments.length;
+    if (length < PIECE_LENGTH) continue;
+    length = 0;
+    await new Promise(setImmediate);
+    signal.throwIfAborted();
+  }
+  return clean;
+}
+
+/** Characters that are redacted at once. */
+const PIECE_LENGTH = 65_536;
+
+/** Redacts a long text in pieces, and lets other work of the process run between them. */
+async function redactLong(text: string, redactor: KnownRedactor): Promise<string> {
+  if (text.length <= PIECE_LENGTH) return redactor.redactKnown(text);
+  const stream = redactor.knownStream();
+  let shown = '';
+  for (let at = 0; at < text.length; at += PIECE_LENGTH) {
+    shown += stream.push(text.slice(at, at + PIECE_LENGTH));
+    await new Promise(setImmediate);
+  }
+  return shown + stream.end();
 }
 
 /**
  * A secret may be written with JSON escapes, so that only the parsed text shows it. Text without a secret, and numbers, stay as the model wrote them.
  */
-function cleanJson(text: string, redact: (text: string) => string): string {
-  const shown = redact(text);
+async function cleanJson(text: string, redactor: KnownRedactor): Promise<string> {
+  const shown = await redactLong(text, redactor);
   if (shown.length > MAX_ARGUMENT_BYTES) return shown;
   try {
     const found: string[] = [];
     const value: unknown = JSON.parse(shown, (_, member: unknown, context?: { readonly source?: string }) => {
       if (typeof member === 'number' && context?.source !== undefined) return rawJson(context.source);
       if (typeof member !== 'string') return member;
-      const clean = redact(member);
+      const clean = redactor.redactKnown(member);
       if (clean !== member) found.push(clean);
       return clean;
     });

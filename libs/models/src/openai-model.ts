@@ -11,7 +11,7 @@ import { ModelCall } from './model-call.js';
 const DEFAULT_LIMITS: ModelLimits = {
   maxLineBytes: 8_388_608,
   maxStreamBytes: 67_108_864,
-  maxArgumentsLength: 4_194_304,
+  maxArgumentsLength: 2_097_152,
   maxToolCalls: 1_000,
 };
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 
 import { type CallFragment, ToolCallAssembler, ToolCallsTooLarge } from './tool-call-assembler.js';
 
-const limits = { maxToolCalls: 5, maxArgumentsLength: 100 };
+const limits = { maxToolCalls: 5, maxArgumentsLength: 1_000 };
 
 function assemble(fragments: readonly CallFragment[]): readonly string[] {
   let made = 0;
@@ -113,9 +113,17 @@ describe('ToolCallAssembler', () => {
   });
 
   it('rejects calls over the limits on number and size', () => {
-    expect(() => assemble([{ id: 'a', function: f('one', 'x'.repeat(101)) }])).toThrow(ToolCallsTooLarge);
+    expect(() => assemble([{ id: 'a', function: f('one', 'x'.repeat(998)) }])).toThrow(ToolCallsTooLarge);
+    expect(() => assemble([{ id: 'a', function: f('x'.repeat(1_001)) }])).toThrow(ToolCallsTooLarge);
     expect(() =>
       assemble(Array.from({ length: 6 }, (_, index) => ({ index, id: `i${index}`, function: f('one') }))),
     ).toThrow(ToolCallsTooLarge);
+  });
+
+  it('limits the arguments of all calls of a response together', () => {
+    const calls = (...lengths: number[]) =>
+      lengths.map((length, index) => ({ index, id: `i${index}`, function: f('one', 'x'.repeat(length)) }));
+    expect(assemble(calls(497, 497))).toHaveLength(2);
+    expect(() => assemble(calls(497, 498))).toThrow(ToolCallsTooLarge);
   });
 });

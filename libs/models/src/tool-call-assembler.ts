@@ -44,7 +44,7 @@ export class ToolCallAssembler {
     private readonly newCallId: () => string,
   ) {}
 
-  /** UTF-16 units of names and arguments so far, for estimates of usage. */
+  /** UTF-16 units of names and arguments so far, for the limit and for estimates of usage. */
   length = 0;
 
   get isEmpty(): boolean {
@@ -64,11 +64,12 @@ export class ToolCallAssembler {
       call.id = id;
       this.byId.set(id, call);
     }
+    // Some providers repeat the name in each fragment.
+    this.length += text.length + (call.name === '' ? name.length : 0);
+    if (this.length > this.limits.maxArgumentsLength) throw new ToolCallsTooLarge();
     if (call.name === '') call.name = name;
     call.arguments += text;
     call.scan.push(Buffer.from(text));
-    this.length += name.length + text.length;
-    if (call.arguments.length > this.limits.maxArgumentsLength) throw new ToolCallsTooLarge();
     if (index !== undefined) this.byIndex.set(index, call);
     this.last = call;
   }

@@ -153,7 +153,7 @@ export interface ModelLimits {
   readonly maxLineBytes: number;
   /** Bytes of the whole stream, framing included. Default 64 MiB. */
   readonly maxStreamBytes: number;
-  /** UTF-16 units of the arguments of one tool call. Default 4,194,304. The tool's own, smaller limit is checked later. */
+  /** UTF-16 units of the names and arguments of all tool calls of one response. Default 2,097,152. The smaller limit of one call is checked later. */
   readonly maxArgumentsLength: number;
   /** Tool calls of one response. Default 1,000. The round's own, smaller limit is applied later. */
   readonly maxToolCalls: number;
