@@ -75,6 +75,11 @@ export function describeFailures(given: ModelFixture): void {
     it.each([
       ['a line', { maxLineBytes: 1_000 }, { body: ['data: "', 'x'.repeat(2_000)], end: 'hang' }],
       [
+        'a document',
+        { maxLineBytes: 1_000 },
+        { headers: { 'content-type': 'application/json' }, body: ['{"a":"', 'x'.repeat(2_000)], end: 'hang' },
+      ],
+      [
         'a stream',
         { maxStreamBytes: 1_000 },
         { body: Array.from({ length: 100 }, () => script.textChunk('x'.repeat(100))), end: 'hang' },

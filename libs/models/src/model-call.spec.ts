@@ -119,3 +119,25 @@ it('ends a stream whose bytes complete no line for the idle timeout, but not one
   expect(connection.aborted).toBe(true);
   expect(await parts).toMatchObject({ code: 'model_timeout' });
 });
+
+it('copies the bytes of a document, so that a chunk of one byte takes one byte of memory', async () => {
+  const call = new ModelCall({
+    ...{ clock: systemClock, signal: new AbortController().signal, apiKey: null },
+    ...{ firstByteTimeoutMs: 60_000, idleTimeoutMs: 60_000, newCallId: () => 'call_1', promptLength: 0 },
+    limits: { maxLineBytes: 1_000, maxStreamBytes: 10_000, maxArgumentsLength: 1_000, maxToolCalls: 1 },
+  });
+  const connection = new Connection(call, []);
+  call.onRequestStart(connection);
+  call.onResponseStart(connection, 200, { 'content-type': 'application/json' });
+  const chunk = Buffer.alloc(1);
+  const document = JSON.stringify({ choices: [{ message: { content: 'Grüße' }, finish_reason: 'stop' }] });
+  for (const byte of Buffer.from(document)) {
+    chunk[0] = byte;
+    call.onResponseData(connection, chunk);
+  }
+  call.onResponseEnd();
+
+  const parts = await call.next();
+  call.release();
+  expect(parts?.[0]).toEqual({ type: 'text', text: 'Grüße' });
+});

@@ -60,6 +60,7 @@ export class ModelCall implements Dispatcher.DispatchHandler {
   private retryAfterSeconds: number | undefined;
   private waiting: Buffer[] = [];
   private waitingBytes = 0;
+  private readonly body = new WholeBody();
   private totalBytes = 0;
   private hasEnded = false;
   private hasFinished = false;
@@ -126,10 +127,12 @@ export class ModelCall implements Dispatcher.DispatchHandler {
     if (this.hasFinished || this.hasEnded || this.failure !== undefined) return;
     if (this.totalBytes === 0) this.watchQuiet(this.options.idleTimeoutMs);
     this.totalBytes += bytes.length;
-    this.waitingBytes += bytes.length;
-    this.waiting.push(bytes);
+    if (this.mode === 'stream') {
+      this.waitingBytes += bytes.length;
+      this.waiting.push(bytes);
+    } else this.body.add(bytes);
     if (this.totalBytes > this.options.limits.maxStreamBytes) this.fail(modelAnswerTooLarge());
-    else if (this.mode !== 'stream') this.gather(controller);
+    else if (this.mode !== 'stream') this.limitBody(controller);
     else if (this.wake !== undefined) this.notify();
     else if (this.waitingBytes > MAX_WAITING_BYTES) controller.pause();
   }
@@ -152,11 +155,14 @@ export class ModelCall implements Dispatcher.DispatchHandler {
     this.fail(new Error('The model call was stopped.', { cause: this.options.signal.reason }));
   };
 
-  private gather(controller: Dispatcher.DispatchController): void {
+  private limitBody(controller: Dispatcher.DispatchController): void {
     this.quietSince = this.options.clock.monotonic();
-    if (this.mode !== 'failure' || this.waitingBytes <= MAX_FAILURE_BYTES) return;
-    this.onResponseEnd();
-    controller.abort(new Error('The rest of the response is discarded.'));
+    if (this.mode === 'document') {
+      if (this.body.length > this.options.limits.maxLineBytes) this.fail(modelAnswerTooLarge());
+    } else if (this.body.length > MAX_FAILURE_BYTES) {
+      this.onResponseEnd();
+      controller.abort(new Error('The rest of the response is discarded.'));
+    }
   }
 
   private fail(error: Error): void {
@@ -237,7 +243,7 @@ export class ModelCall implements Dispatcher.DispatchHandler {
   private readRest(): void {
     if (!this.hasEnded || this.failure !== undefined || this.reader.isOver) return;
     try {
-      if (this.mode === 'document') this.reader.wholeDocument(this.takeWaiting().toString('utf8'));
+      if (this.mode === 'document') this.reader.wholeDocument(this.body.toText());
       else this.decoder.end();
     } catch (error) {
       // A truncated line after the finish reason does not make the response incomplete.
@@ -256,9 +262,33 @@ export class ModelCall implements Dispatcher.DispatchHandler {
 
   private throwHttpFailure(): never {
     const { status, retryAfterSeconds } = this;
-    const reported = readFailureBody(this.takeWaiting().toString('utf8'));
+    const reported = readFailureBody(this.body.toText());
     const hint = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
     throw providerFailed({ ...reported, status, afterFirstByte: false, ...hint }, this.options.apiKey);
+  }
+}
+
+/**
+ * A body that is read as a whole. Its bytes are copied, because the Buffer object of a chunk takes about 160 bytes, and a server can send
+ * one byte in each chunk.
+ */
+class WholeBody {
+  length = 0;
+  private bytes = Buffer.alloc(0);
+
+  add(chunk: Buffer): void {
+    const length = this.length + chunk.length;
+    if (length > this.bytes.length) {
+      const larger = Buffer.allocUnsafe(Math.max(length, 2 * this.bytes.length));
+      this.bytes.copy(larger, 0, 0, this.length);
+      this.bytes = larger;
+    }
+    chunk.copy(this.bytes, this.length);
+    this.length = length;
+  }
+
+  toText(): string {
+    return this.bytes.toString('utf8', 0, this.length);
   }
 }
 

@@ -149,7 +149,7 @@ export interface ModelTarget {
 
 /** Limits of what a provider may send in one response. If one is exceeded, the call ends with `model_answer_too_large`. */
 export interface ModelLimits {
-  /** Bytes of one line of the stream. Default 8 MiB. */
+  /** Bytes of one line of the stream, or of a response that is one JSON document. Default 8 MiB. */
   readonly maxLineBytes: number;
   /** Bytes of the whole stream, framing included. Default 64 MiB. */
   readonly maxStreamBytes: number;
