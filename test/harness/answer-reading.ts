@@ -11,7 +11,7 @@ export const plainTerms: AnswerTerms = {
   kind: 'chat',
   afterRound: 0,
   catchUpTo: 0,
-  secrets: { sensitiveFieldsOf: () => [], redact: (text) => text },
+  secrets: { sensitiveFieldsOf: () => [], redact: (text) => text, redactCut: (text) => text },
 };
 
 export const eventsOf = (events: readonly JobEvent[]): ViewedItem => ({ type: 'events', events });

@@ -186,6 +186,10 @@ describe('redacted arguments', () => {
     expect(args).toEqual({ password: 'p', list: [{ token: 't' }] });
   });
 
+  it('hide the shortest credential, and keep shorter texts', () => {
+    expect(redactArguments({ a: '://:x@', b: '//:x@' }, [])).toEqual({ a: '://:***@', b: '//:x@' });
+  });
+
   it('replace whole objects', () => {
     expect(redactArguments({ card: { number: 1 } }, ['card'])).toEqual({ card: '***' });
   });

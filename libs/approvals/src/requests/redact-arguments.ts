@@ -13,6 +13,9 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
 /** Recognizes credentials by their format (`Bearer …`, `sk-…`, private keys), anywhere in a text. */
 const SHAPES = new Redactor();
 
+/** The shortest text that contains a credential is `://:x@`. Arguments may have 20,000 shorter texts. */
+const MIN_CREDENTIAL_LENGTH = 6;
+
 /** Arguments without their hidden values, and the names of the hidden fields. */
 export interface HiddenArguments {
   readonly shown: JsonObject;
@@ -73,6 +76,7 @@ class Hiding {
   }
 
   private text(text: string): string {
+    if (text.length < MIN_CREDENTIAL_LENGTH) return text;
     const shown = SHAPES.redact(text);
     if (shown === text) return text;
     this.isGuessed = true;

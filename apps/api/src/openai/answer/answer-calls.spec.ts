@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import type { JobEvent, NewJobEvent } from '#jobs';
+import { Redactor, Secret } from '#platform';
 
 import {
   asks,
@@ -25,6 +26,12 @@ import {
 } from '../../../../../test/harness/answer-stories.js';
 import { splitBlocks } from '../request/tool-blocks.js';
 import { AnswerReader } from './answer-reader.js';
+import type { CallSecrets } from './call-text.js';
+
+function redactionOf(secret: string): Pick<CallSecrets, 'redact' | 'redactCut'> {
+  const redactor = new Redactor([new Secret(secret)]).everything;
+  return { redact: (text) => redactor.redact(text), redactCut: (text) => redactor.redactCut(text) };
+}
 
 describe('AnswerReader with an invalid tool name', () => {
   it('escapes line breaks and markup of a call in a block of Open WebUI', () => {
@@ -92,10 +99,42 @@ describe('AnswerReader with inline tool calls', () => {
   });
 
   it('redacts secrets', () => {
-    const secrets = { sensitiveFieldsOf: () => ['city'], redact: (text: string) => text.replaceAll('Sunny', '***') };
+    const redact = (text: string) => text.replaceAll('Sunny', '***');
+    const secrets = { sensitiveFieldsOf: () => ['city'], redact, redactCut: redact };
     const log = story(asks('', { ...weather, args: '{"city":"Paris","token":"t0k"}' }), textRound('.'));
     const text = contentOf(readAnswer(oneByOne(log), { secrets }));
     expect(text).toContain('(city=***, token=***)\n***</tool>');
+  });
+
+  it('redacts a secret at the end of the shown result and of a shown argument completely', () => {
+    const secret = 'correct-horse-battery-staple-'.repeat(9);
+    const secrets = { ...plainTerms.secrets, ...redactionOf(secret) };
+    const long = `${'x'.repeat(240)}${secret}${'y'.repeat(60_000)}`;
+    const call = { ...weather, args: JSON.stringify({ a: long }), result: `${'x'.repeat(250)}${long}` };
+    const text = contentOf(readAnswer(oneByOne(story(asks('', call), textRound('.'))), { secrets }));
+    expect(text).toContain(`weather(a=${'x'.repeat(240)}[redacted])\n${'x'.repeat(490)}[redacted]</tool>`);
+  });
+
+  it('redacts only the part of a long result and of long arguments that can be shown', () => {
+    const lengths: number[] = [];
+    const redact = (text: string) => {
+      lengths.push(text.length);
+      return text;
+    };
+    const secrets = { sensitiveFieldsOf: () => [], redact, redactCut: redact };
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`k${i}`, 'value']));
+    const call = { ...weather, args: JSON.stringify(many), result: 'x'.repeat(250_000) };
+    readAnswer(oneByOne(story(asks('', call), textRound('.'))), { secrets });
+    expect(Math.max(...lengths)).toBeLessThan(34_000);
+    expect(lengths.length).toBeLessThan(1_000);
+  });
+
+  it('takes a snapshot in one step for each call', () => {
+    const calls = ['a', 'b', 'c'].map((id) => ({ ...weather, id }));
+    const item = snapshotOf(story(asks('', ...calls), textRound('.')));
+    const steps = new AnswerReader(plainTerms).takeInSteps(item);
+    for (const { id } of calls) expect([id, steps.next()]).toEqual([id, { done: false, value: undefined }]);
+    expect(steps.next()).toEqual({ done: true, value: readAnswer([item]) });
   });
 
   it('numbers calls through the response, parallel ones in the order of their start', () => {

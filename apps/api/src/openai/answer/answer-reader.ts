@@ -108,10 +108,22 @@ export class AnswerReader {
   }
 
   take(item: ViewedItem): readonly AnswerPart[] {
+    const steps = this.takeInSteps(item);
+    let step = steps.next();
+    while (step.done !== true) step = steps.next();
+    return step.value;
+  }
+
+  /** Like `take`, with a step after each call: the text of a call can take 100 ms. Call no other method between the steps. */
+  *takeInSteps(item: ViewedItem): Generator<void, readonly AnswerPart[], undefined> {
     if (item.type === 'snapshot') {
-      if (!this.over) this.takeSnapshot(item.snapshot);
+      if (!this.over) yield* this.takeSnapshot(item.snapshot);
     } else if (item.type === 'events') {
-      for (const event of item.events) if (!this.over) this.takeEvent(event);
+      for (const event of item.events) {
+        if (this.over) break;
+        this.takeEvent(event);
+        if (event.type === 'tool-call' || event.type === 'tool-call-updated') yield;
+      }
     }
     return this.output.take();
   }
@@ -205,14 +217,14 @@ export class AnswerReader {
     if (!this.isStrict || !this.clientCalls.has(id)) this.calls.take(call);
   }
 
-  private takeSnapshot(snapshot: JobSnapshot): void {
+  private *takeSnapshot(snapshot: JobSnapshot): Generator<void, void, undefined> {
     this.status = snapshot.status;
     this.begun ||= snapshot.reasoning.length > lengthOf(snapshot.rounds);
     this.requests.replace(snapshot.interrupts);
     for (const { byClient, callId } of snapshot.calls) if (byClient) this.clientCalls.add(callId);
-    if (this.isChat) this.takeRounds(snapshot);
+    if (this.isChat) yield* this.takeRounds(snapshot);
     else {
-      for (const call of snapshot.calls) this.takeStoredCall(call);
+      yield* this.takeStoredCalls(snapshot.calls);
       this.usage = snapshot.usage;
       this.takeWhole(snapshot.content);
     }
@@ -221,7 +233,7 @@ export class AnswerReader {
     else this.lookAround(snapshot.seq);
   }
 
-  private takeRounds({ rounds, calls, content, usage }: JobSnapshot): void {
+  private *takeRounds({ rounds, calls, content, usage }: JobSnapshot): Generator<void, void, undefined> {
     const choice = rest(usage, rounds);
     if (choice.promptTokens + choice.completionTokens > 0) this.countChoice(choice);
     let end = 0;
@@ -233,7 +245,7 @@ export class AnswerReader {
         this.endRound(round);
       }
       const ofRound = calls.filter((call) => call.round === round.number);
-      for (const call of ofRound) this.takeStoredCall(call);
+      yield* this.takeStoredCalls(ofRound);
       if (this.pausedIn(ofRound)) return;
     }
     this.takeWhole(content.slice(end));
@@ -247,9 +259,12 @@ export class AnswerReader {
     this.output.say(this.text.add(text));
   }
 
-  private takeStoredCall(call: JobSnapshot['calls'][number]): void {
-    const status = call.status as ToolCallStatus; // the table's CHECK allows no other
-    this.takeCall({ round: call.round, status, item: toToolCallItem({ ...call, status }) });
+  private *takeStoredCalls(calls: JobSnapshot['calls']): Generator<void, void, undefined> {
+    for (const call of calls) {
+      const status = call.status as ToolCallStatus; // the table's CHECK allows no other
+      this.takeCall({ round: call.round, status, item: toToolCallItem({ ...call, status }) });
+      yield;
+    }
   }
 
   /** In the format `openai`, a round whose client calls are settled ended an earlier response, because the client had to receive the calls first. */

@@ -8,6 +8,8 @@ export interface CallSecrets {
   readonly sensitiveFieldsOf: (tool: string) => readonly string[];
   /** Replaces the secrets in a text. */
   readonly redact: (text: string) => string;
+  /** Replaces the secrets in the beginning of a text, which may end within a secret. */
+  readonly redactCut: (text: string) => string;
 }
 
 /** The current state of a call. */
@@ -20,11 +22,17 @@ export interface SeenCall {
 /** Maximum length of a shown value, of all arguments, and of a result, in UTF-16 units before escaping. */
 const longest = { value: 250, list: 1_200, result: 500 } as const;
 
+/** Characters redacted beyond the shown ones, so that a secret that begins within them is redacted completely, in any form. */
+const maxSecretLength = 32_768;
+
 /** These calls never ran, so they are not shown as failures. */
 export const refusedStatuses: ReadonlySet<ToolCallStatus> = new Set(['denied', 'skipped', 'cancelled']);
 
 /** Formats calls for a response, without secrets. Pure. */
 export class CallText {
+  /** The start and the end of a call show the same arguments. */
+  private readonly signatures = new WeakMap<ToolCallItem, string>();
+
   constructor(private readonly secrets: CallSecrets) {}
 
   inlineStart(number: number, call: SeenCall): string {
@@ -32,14 +40,14 @@ export class CallText {
   }
 
   inlineDone(number: number, call: SeenCall): string {
-    const result = cut(this.result(call), longest.result);
+    const result = this.beginning(resultOf(call), longest.result);
     return `<tool id="${number}" state="done">${escapeText(this.signature(call.item))}\n${escapeText(result)}</tool>`;
   }
 
   openWebUi(call: SeenCall): string {
     const { id, name } = call.item;
     const args = attribute('arguments', JSON.stringify(projectResult(this.arguments(call.item), 'ui')));
-    const result = attribute('result', JSON.stringify(projectResult(this.result(call), 'ui')));
+    const result = attribute('result', JSON.stringify(projectResult(this.secrets.redact(resultOf(call)), 'ui')));
     const about = `type="tool_calls" done="true" ${attribute('id', id)} ${attribute('name', name)}`;
     return `<details ${about} ${args} ${result} files="" embeds="">\n<summary>Tool Executed</summary>\n</details>`;
   }
@@ -54,24 +62,39 @@ export class CallText {
   }
 
   /** `name(key=value, key2=value2)` */
-  private signature({ name, args }: ToolCallItem): string {
-    const { sensitiveFieldsOf, redact } = this.secrets;
-    const parsed = readArguments(args);
-    const list = parsed.ok
-      ? Object.entries(redactArguments(parsed.value, sensitiveFieldsOf(name))).map(
-          ([key, value]) => `${key}=${cut(redact(textOf(value)), longest.value)}`,
-        )
-      : [redact(args)];
-    return `${name}(${cut(list.join(', '), longest.list)})`;
+  private signature(item: ToolCallItem): string {
+    const known = this.signatures.get(item);
+    if (known !== undefined) return known;
+    const signature = `${item.name}(${cut(this.list(item), longest.list)})`;
+    this.signatures.set(item, signature);
+    return signature;
   }
 
-  private result({ status, item }: SeenCall): string {
-    const { name, result, error } = item;
-    const failure = error === undefined ? null : { phase: 'execution' as const, message: error };
-    const text = result ?? modelTextOf({ name, status, effect: 'once', result: null, error: failure });
-    const isFailure = status !== 'completed' && !refusedStatuses.has(status);
-    return this.secrets.redact(isFailure ? `Error: ${text}` : text);
+  private list({ name, args }: ToolCallItem): string {
+    const parsed = readArguments(args);
+    if (!parsed.ok) return this.beginning(args, longest.list);
+    let list = '';
+    for (const [key, value] of Object.entries(redactArguments(parsed.value, this.secrets.sensitiveFieldsOf(name)))) {
+      list += `${list === '' ? '' : ', '}${key}=${this.beginning(textOf(value), longest.value)}`;
+      if (list.length >= longest.list) break;
+    }
+    return list;
   }
+
+  /** Redacts only the part of a text that can affect the shown characters: a result may have 256 KiB. */
+  private beginning(text: string, length: number): string {
+    const end = length + maxSecretLength;
+    const { redact, redactCut } = this.secrets;
+    return cut(text.length > end ? redactCut(text.slice(0, end)) : redact(text), length);
+  }
+}
+
+function resultOf({ status, item }: SeenCall): string {
+  const { name, result, error } = item;
+  const failure = error === undefined ? null : { phase: 'execution' as const, message: error };
+  const text = result ?? modelTextOf({ name, status, effect: 'once', result: null, error: failure });
+  const isFailure = status !== 'completed' && !refusedStatuses.has(status);
+  return isFailure ? `Error: ${text}` : text;
 }
 
 export function inlineInterrupted(number: number): string {

@@ -30,6 +30,7 @@ export class AnswerContext {
     return {
       sensitiveFieldsOf: (name) => tools.find(name)?.sensitiveFields ?? [],
       redact: (text) => redactor.redact(text),
+      redactCut: (text) => redactor.redactCut(text),
     };
   }
 

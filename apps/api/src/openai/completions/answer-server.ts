@@ -87,10 +87,13 @@ export class AnswerServer {
         () => undefined,
       );
     });
+    let taking: Promise<unknown> = Promise.resolve();
     const watch = this.subJobInterrupts.watch(answer, {
       isWanted: () => reader.hasSubJobs,
       onChange: (requests) => {
-        this.send(reader.takeOfSubJobs(requests), { session, reader, sink }).catch((error: unknown) => {
+        const send = () =>
+          reader.isOver ? undefined : this.send(reader.takeOfSubJobs(requests), { session, reader, sink });
+        taking.then(send).catch((error: unknown) => {
           session.stop(error);
         });
       },
@@ -100,7 +103,11 @@ export class AnswerServer {
         if ((await access.check()) !== null) session.stop(invalidKey());
         if (session.isStopped) break;
         await this.learn(item, session, reader);
-        await this.send(reader.take(item), { session, reader, sink });
+        const steps = takeAll(reader, item, session);
+        taking = steps;
+        const parts = await steps;
+        if (parts === undefined) break;
+        await this.send(parts, { session, reader, sink });
         if (reader.isOver) return;
         watch.look();
       }
@@ -154,6 +161,21 @@ export class AnswerServer {
     const waitsFor = () => reader.waitsFor;
     const pace = { clock: systemClock, slowBytes, slowMs, onPing };
     return new StreamedSink({ response, includeUsage, head, hasBegun, waitsFor, ...pace });
+  }
+}
+
+/** Lets other work of the process run between two calls of an item: a snapshot may have hundreds. Undefined: the session has stopped. */
+async function takeAll(
+  reader: AnswerReader,
+  item: FeedItem,
+  session: ResponseSession,
+): Promise<readonly AnswerPart[] | undefined> {
+  const steps = reader.takeInSteps(item);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    await new Promise(setImmediate);
+    if (session.isStopped) return undefined;
   }
 }
 
