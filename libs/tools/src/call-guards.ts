@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 import { canonicalJson } from './canonical-json.js';
 import { parseArguments } from './parse-arguments.js';
 import type { ToolCallStatus } from './tool-call.js';
@@ -30,16 +32,25 @@ export class CallHistory {
   }
 
   add(call: EarlierCall): void {
+    if (call.status === 'skipped' || call.status === 'denied' || call.status === 'cancelled') return;
     const identity = identityOf(call);
     const known = this.byIdentity.get(identity) ?? { done: false, failures: 0 };
     this.byIdentity.set(identity, known);
     if (call.status === 'error' || call.status === 'timed_out') known.failures++;
-    else if (call.status !== 'skipped' && call.status !== 'denied' && call.status !== 'cancelled') known.done = true;
+    else known.done = true;
   }
 }
 
+/** Each round looks at all earlier calls again, and 64 KiB of arguments can take 20 ms. */
+const identities = new WeakMap<object, string>();
+
 /** Calls with the same identity have the same tool and equivalent arguments. Arguments that cannot be parsed are compared as text. */
-export function identityOf(call: Pick<EarlierCall, 'name' | 'arguments'>): string {
+function identityOf(call: Pick<EarlierCall, 'name' | 'arguments'>): string {
+  const known = identities.get(call);
+  if (known !== undefined) return known;
   const parsed = parseArguments(call.arguments);
-  return `${call.name}\n${parsed.ok ? canonicalJson(parsed.value) : call.arguments}`;
+  const text = parsed.ok ? canonicalJson(parsed.value) : call.arguments;
+  const identity = createHash('sha256').update(`${call.name}\n${text}`).digest('base64');
+  identities.set(call, identity);
+  return identity;
 }

@@ -52,6 +52,25 @@ describe('planCalls', () => {
     ]);
   });
 
+  it('reads the arguments of an earlier call only once for all rounds, and those of a skipped call never', () => {
+    let reads = 0;
+    const counted = (status: EarlierCall['status']): EarlierCall => ({
+      name: 'x',
+      get arguments() {
+        reads += 1;
+        return '{"a":1,"b":2}';
+      },
+      status,
+    });
+    const [completed, skipped] = [counted('completed'), counted('skipped')];
+    plan([ask('x')], { earlier: [skipped] });
+    expect(reads).toBe(0);
+    plan([ask('x')], { earlier: [completed] });
+    const before = reads;
+    expect(dispositionsOf(plan([ask('x', '{"b":2,"a":1}')], { earlier: [completed] }))).toEqual([IDENTICAL]);
+    expect([before, reads]).toEqual([1, 1]);
+  });
+
   it('runs no call in a round without tools', () => {
     expect(dispositionsOf(plan([ask('x')], { offered: [] }))).toEqual([
       'skipped: Tool "x" is not registered on server.',

@@ -67,9 +67,10 @@ export function planCalls(requested: readonly RequestedCall[], plan: CallPlan): 
       ordinal > plan.maxCalls
         ? skipped(ROUND_LIMIT_TEXT)
         : (refusalOf(name, tool, plan.unknownTool) ?? oversized(name, storable));
-    const repeat = refusal === null && tool?.repeatable !== true && history.repeats({ name, arguments: storable });
+    const planned = { name, arguments: storable, status: 'running' } as const;
+    const repeat = refusal === null && tool?.repeatable !== true && history.repeats(planned);
     const disposition = refusal ?? (repeat ? skipped(IDENTICAL_TEXT) : tool?.handling === 'client' ? CLIENT : RUN);
-    if (disposition.type !== 'settled') history.add({ name, arguments: storable, status: 'running' });
+    if (disposition.type !== 'settled') history.add(planned);
     const callId = freeId(call.callId, plan.newCallId?.() ?? `call_${plan.round}_${ordinal}`, used);
     const { effect = 'once', sort: runtime = 'server', version: toolVersion = null } = tool ?? {};
     return {
