@@ -4,11 +4,17 @@
  * limit the depth.
  */
 export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  // Added with `+=`, which copies no text. `join` would copy the text of a value once for each level around it.
+  if (Array.isArray(value)) {
+    let items = '';
+    for (const item of value as readonly unknown[]) items += `${items === '' ? '' : ','}${canonicalJson(item)}`;
+    return `[${items}]`;
+  }
   if (typeof value !== 'object' || value === null) return JSON.stringify(value ?? null);
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-    .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
-  return `{${members.join(',')}}`;
+  let members = '';
+  for (const [key, member] of Object.entries(value).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))) {
+    if (member === undefined) continue;
+    members += `${members === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(member)}`;
+  }
+  return `{${members}}`;
 }
