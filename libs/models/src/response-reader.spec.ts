@@ -53,6 +53,13 @@ describe('ResponseReader', () => {
     expect(read([...chunks, delta({ content: 'yes' }), ...stop])).toEqual([reasoning('hmm'), text('yes'), finish()]);
   });
 
+  it('ignores text in lists of pieces that are nested more than three levels deep', () => {
+    const nested = (levels: number): unknown =>
+      Array.from({ length: levels }).reduce((inner) => [{ type: 'text', text: inner }], 'deep');
+    const chunks = [3, 4, 400].map((levels) => delta({ content: nested(levels) }));
+    expect(read([...chunks, delta({ content: '.' }), ...stop])).toEqual([text('deep.'), finish()]);
+  });
+
   it.each([false, true])('ignores text after the finish reason (each piece read at once: %s)', (takeEach) => {
     const late = [delta({ content: 'late' }), delta({ reasoning: 'late' }), delta({ content: 'b' }, 'length')];
     const chunks = [delta({ content: 'a' }), delta({ content: 'b' }), delta({ content: 'c' }, 'stop'), ...late];

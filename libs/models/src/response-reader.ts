@@ -268,12 +268,18 @@ function firstChoice(chunk: Json): Json | undefined {
   return choices.filter(isObject).find((choice) => (choice['index'] ?? 0) === 0);
 }
 
+/** How deep lists of pieces are read: Mistral sends `thinking` pieces, whose lists have `text` pieces. Text in a list is copied at each level. */
+const MAX_PIECE_DEPTH = 3;
+
 /** A text, or the pieces of one kind in a list of pieces (Mistral sends `text` and `thinking` pieces). */
-function toText(content: unknown, kind: 'text' | 'thinking'): string {
+function toText(content: unknown, kind: 'text' | 'thinking', depth = 0): string {
   if (typeof content === 'string') return kind === 'text' ? content : '';
-  if (!Array.isArray(content)) return '';
+  if (!Array.isArray(content) || depth === MAX_PIECE_DEPTH) return '';
   const pieces = content.filter(isObject).filter((piece) => piece['type'] === kind);
-  return pieces.map((piece) => (typeof piece[kind] === 'string' ? piece[kind] : toText(piece[kind], 'text'))).join('');
+  const texts = pieces.map((piece) =>
+    typeof piece[kind] === 'string' ? piece[kind] : toText(piece[kind], 'text', depth + 1),
+  );
+  return texts.join('');
 }
 
 function toFinishReason(reason: string | undefined): FinishReason {
