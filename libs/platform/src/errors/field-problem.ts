@@ -93,6 +93,9 @@ function measured(origin: string, bound: string): string {
   return bound;
 }
 
+/** Shared, because creating one takes 3 µs, and an input may have 100,000 problems. */
+const disjunction = new Intl.ListFormat('en', { type: 'disjunction' });
+
 function oneOf(values: readonly string[]): string {
-  return new Intl.ListFormat('en', { type: 'disjunction' }).format(values);
+  return disjunction.format(values);
 }

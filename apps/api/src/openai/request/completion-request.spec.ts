@@ -81,6 +81,7 @@ describe('completion body', () => {
     [{ stop: [1] }, 'stop[0]: must be a text'],
     [{ stop: 1 }, 'stop: must be a text or a list'],
     [{ tools: { a: 1 } }, 'tools: must be a list'],
+    [{ tools: Array.from({ length: 1_001 }, () => ({})) }, 'tools: at most 1000 entries fit in a request'],
     [{ tools: [{ type: 'web_search' }] }, 'tools[0].type: must be "function"'],
     [
       { tools: ['calculate'] },

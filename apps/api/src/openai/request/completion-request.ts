@@ -37,6 +37,9 @@ export interface RequestNotes {
 
 type Fields = Readonly<Record<string, Storable>>;
 
+/** Checked before the entries, whose problems take time. The limit of the functions that are used is 128 (`chooseMode`). */
+const MAX_TOOLS = 1_000;
+
 /** Reads a body of at most `maxMessages` messages. Throws `OpenAiError`, and nothing else. Pure. */
 export function parseCompletionRequest(body: unknown, maxMessages: number): CompletionRequest {
   const sent = storableFields(body);
@@ -46,6 +49,9 @@ export function parseCompletionRequest(body: unknown, maxMessages: number): Comp
     throw new OpenAiError({ status: 400, message, param: 'messages' });
   }
   if (messages.length > maxMessages) throw tooManyMessages(messages.length, maxMessages);
+  const { tools } = sent;
+  if (Array.isArray(tools) && tools.length > MAX_TOOLS)
+    throw invalidBody(`tools: at most ${MAX_TOOLS} entries fit in a request`);
   const fields = withoutAbsent(sent);
   refuseUnsupported(fields);
   if ((fields['model'] ?? '') === '')
