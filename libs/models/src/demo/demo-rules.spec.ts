@@ -24,6 +24,7 @@ describe('planAnswer', () => {
     ['3 x 4', [sum('3 * 4')]],
     ['-5 + 3', [sum('-5 + 3')]],
     ['use tool add_numbers {"a": 1, "b": {"c": 2}} now', ['add_numbers {"a":1,"b":{"c":2}}']],
+    ['use tool add_numbers {"a": "}{", "b": [{}]} and {"c": 3}', ['add_numbers {"a":"}{","b":[{}]}']],
     ['Please use the tool "add_numbers".', ['add_numbers {}']],
     ['call tool add_numbers with {broken', ['add_numbers {}']],
     ['Tell me a story.', []],
@@ -48,6 +49,7 @@ describe('planAnswer', () => {
       '1+'.repeat(50_000),
       '('.repeat(50_000),
       'use tool x {}}'.repeat(5_000),
+      `{"a":[${'['.repeat(9_000)}${'}'.repeat(9_000)}`,
       ' '.repeat(50_000),
     ]) {
       expect(plan(`use tool x ${text}`).length + plan(text).length).toBeGreaterThanOrEqual(0);

@@ -1,3 +1,5 @@
+import { JsonScan } from '#platform';
+
 /** Patterns of cities and regions that users ask the time of, as whole words, with their IANA zone. */
 const ZONES: readonly (readonly [string, string])[] = [
   ['amsterdam', 'Europe/Amsterdam'],
@@ -114,17 +116,19 @@ function findExplicitUse(question: string): DemoCall | undefined {
   return { name, arguments: firstJsonObject(question.slice(match.index)) };
 }
 
-/** The first `{…}` that is valid JSON; empty if the text has none. */
+/** The first `{…}` whose braces and brackets are closed, if it is valid JSON; else empty. Only that text is parsed. */
 function firstJsonObject(text: string): Readonly<Record<string, unknown>> {
   const start = text.indexOf('{');
-  for (let end = text.indexOf('}', start); start !== -1 && end !== -1; end = text.indexOf('}', end + 1)) {
+  if (start === -1) return {};
+  const scan = new JsonScan({ depth: 1_000, tokens: maxQuestion });
+  for (let from = start, end = text.indexOf('}', from); end !== -1; from = end + 1, end = text.indexOf('}', from)) {
+    if (scan.push(Buffer.from(text.slice(from, end + 1))) !== null) return {};
+    if (!scan.isClosed) continue;
     try {
-      const value: unknown = JSON.parse(text.slice(start, end + 1));
-      if (typeof value === 'object' && value !== null) return { ...value };
+      return { ...(JSON.parse(text.slice(start, end + 1)) as object) }; // a text that begins with a brace is an object
     } catch {
-      // a nested brace: the next one may end the object
+      return {};
     }
-    if (end - start > 10_000) break;
   }
   return {};
 }
