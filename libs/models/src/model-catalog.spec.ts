@@ -55,10 +55,14 @@ describe('a model without secrets', () => {
       );
   });
 
-  it.each([
-    ['two calls', ['{"a":[]}'.padEnd(65_536), '{}']],
-    ['the pieces of one call', ['x'.repeat(65_537)]],
-  ])('lets other work run between %s with long arguments', async (_, texts) => {
+  const callsOf = (...texts: string[]): ModelPart[] => [
+    { type: 'tool-calls', calls: texts.map((text, index) => ({ callId: `c${index}`, name: 'send', arguments: text })) },
+  ];
+  it.each<[string, readonly ModelPart[]]>([
+    ['two calls with long arguments', callsOf('{"a":[]}'.padEnd(65_536), '{}')],
+    ['the pieces of very long arguments', callsOf('x'.repeat(65_537))],
+    ['the parts of a batch of 100', Array.from({ length: 100 }, () => ({ type: 'text', text: '.' }))],
+  ])('lets other work run between %s', async (_, parts) => {
     let hasRun = false;
     const other = new Promise<void>((resolve) => {
       setImmediate(() => {
@@ -66,8 +70,7 @@ describe('a model without secrets', () => {
         resolve();
       });
     });
-    const calls = texts.map((text, index) => ({ callId: `c${index}`, name: 'send', arguments: text }));
-    expect(await redacted([{ type: 'tool-calls', calls }])).toEqual([{ type: 'tool-calls', calls }]);
+    expect(await redacted(parts)).toEqual(parts);
     expect(hasRun).toBe(true);
     await other;
   });
