@@ -23,9 +23,17 @@ export const snapshotOf = (events: readonly JobEvent[]): ViewedItem => {
   return { type: 'snapshot', snapshot: snapshotAfter(events), reset: false };
 };
 
+/** The parts of one item, without a pause between its steps. */
+export function takeItem(reader: AnswerReader, item: ViewedItem): readonly AnswerPart[] {
+  const steps = reader.take(item);
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return step.value;
+}
+
 export function readAnswer(items: readonly ViewedItem[], terms: Partial<AnswerTerms> = {}): readonly AnswerPart[] {
   const reader = new AnswerReader({ ...plainTerms, ...terms });
-  return items.flatMap((item) => reader.take(item));
+  return items.flatMap((item) => takeItem(reader, item));
 }
 
 export function contentOf(parts: readonly AnswerPart[]): string {

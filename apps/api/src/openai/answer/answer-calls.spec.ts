@@ -13,6 +13,7 @@ import {
   snapshotOf,
   stopAfter,
   story,
+  takeItem,
   textRound,
   usageOf,
   weather,
@@ -132,7 +133,7 @@ describe('AnswerReader with inline tool calls', () => {
   it('takes a snapshot in one step for each call', () => {
     const calls = ['a', 'b', 'c'].map((id) => ({ ...weather, id }));
     const item = snapshotOf(story(asks('', ...calls), textRound('.')));
-    const steps = new AnswerReader(plainTerms).takeInSteps(item);
+    const steps = new AnswerReader(plainTerms).take(item);
     for (const { id } of calls) expect([id, steps.next()]).toEqual([id, { done: false, value: undefined }]);
     expect(steps.next()).toEqual({ done: true, value: readAnswer([item]) });
   });
@@ -256,7 +257,7 @@ describe('AnswerReader with strict tool calls', () => {
       ...[moved(approved, 'running'), moved(approved, 'completed'), waiting('a')],
     ]);
     const reader = new AnswerReader({ ...plainTerms, ...strict });
-    const parts = log.map((event) => [event, reader.take(eventsOf([event])), reader.waitsFor] as const);
+    const parts = log.map((event) => [event, takeItem(reader, eventsOf([event])), reader.waitsFor] as const);
     expect(parts.flatMap(([, sent]) => sent)).toEqual([
       { type: 'comment', text: 'waiting approval i-s' },
       { type: 'comment', text: 'running weather' },
@@ -295,7 +296,7 @@ describe('AnswerReader with requests to people', () => {
     for (const format of ['inline', 'open-webui', 'openai'] as const)
       for (const items of [oneByOne(log), [snapshotOf(log)]]) {
         const reader = new AnswerReader({ ...plainTerms, format });
-        const parts = items.flatMap((item) => reader.take(item));
+        const parts = items.flatMap((item) => takeItem(reader, item));
         expect(parts.slice(-1)).toEqual([{ type: 'comment', text: 'waiting approval i1' }]);
         expect(reader.waitsFor).toEqual(['i1']);
       }
@@ -307,7 +308,7 @@ describe('AnswerReader with requests to people', () => {
     for (const format of ['inline', 'open-webui', 'openai'] as const)
       for (const items of [oneByOne(log), [snapshotOf(log)]]) {
         const reader = new AnswerReader({ ...plainTerms, format });
-        const parts = items.flatMap((item) => reader.take(item));
+        const parts = items.flatMap((item) => takeItem(reader, item));
         expect(parts.filter(({ type }) => type === 'comment')).toEqual([]);
         expect(reader.waitsFor).toEqual([]);
       }

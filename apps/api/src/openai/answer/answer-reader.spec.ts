@@ -13,6 +13,7 @@ import {
   snapshotOf,
   stopAfter,
   story,
+  takeItem,
   textRound,
   usageOf,
   weather,
@@ -125,7 +126,7 @@ describe('AnswerReader of a failed job', () => {
 
   it('reports a failure before any text without beginning the response', () => {
     const reader = new AnswerReader(plainTerms);
-    reader.take(eventsOf(asLog([{ type: 'job-started', body: { epoch: 1 } }, finishedAs('failed', 'x')])));
+    takeItem(reader, eventsOf(asLog([{ type: 'job-started', body: { epoch: 1 } }, finishedAs('failed', 'x')])));
     expect([reader.hasBegun, reader.isOver]).toEqual([false, true]);
   });
 });

@@ -107,15 +107,8 @@ export class AnswerReader {
     return this.output.take();
   }
 
-  take(item: ViewedItem): readonly AnswerPart[] {
-    const steps = this.takeInSteps(item);
-    let step = steps.next();
-    while (step.done !== true) step = steps.next();
-    return step.value;
-  }
-
-  /** Like `take`, with a step after each call: the text of a call can take 100 ms. Call no other method between the steps. */
-  *takeInSteps(item: ViewedItem): Generator<void, readonly AnswerPart[], undefined> {
+  /** Returns the next parts after a step for each call, because the text of a call can take 100 ms. Call no other method between the steps. */
+  *take(item: ViewedItem): Generator<void, readonly AnswerPart[], undefined> {
     if (item.type === 'snapshot') {
       if (!this.over) yield* this.takeSnapshot(item.snapshot);
     } else if (item.type === 'events') {

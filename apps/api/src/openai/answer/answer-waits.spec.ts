@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { eventsOf, oneByOne, plainTerms, readAnswer, snapshotOf } from '../../../../../test/harness/answer-reading.js';
+import {
+  eventsOf,
+  oneByOne,
+  plainTerms,
+  readAnswer,
+  snapshotOf,
+  takeItem,
+} from '../../../../../test/harness/answer-reading.js';
 import { asLog, buildStory, finishedAs } from '../../../../../test/harness/answer-stories.js';
 import { AnswerReader, type AnswerTerms } from './answer-reader.js';
 
@@ -11,7 +18,7 @@ const comment = (id: string) => ({ type: 'comment', text: `waiting approval ${id
 
 function readerAfter(log: ReturnType<typeof calling>, terms: Partial<AnswerTerms> = {}) {
   const reader = new AnswerReader({ ...plainTerms, ...terms });
-  reader.take(eventsOf(log));
+  takeItem(reader, eventsOf(log));
   return reader;
 }
 
@@ -22,7 +29,7 @@ describe('AnswerReader with requests of child jobs', () => {
     expect([reader.hasSubJobs, reader.takeOfSubJobs([approval])]).toEqual([true, [comment('i-1')]]);
     expect([reader.takeOfSubJobs([approval]), reader.waitsFor]).toEqual([[], ['i-1']]);
     expect(reader.takeOfSubJobs([approval, { id: 'i-2', kind: 'human_input' }])).toEqual([comment('i-2')]);
-    reader.take(eventsOf(log.slice(-1)));
+    takeItem(reader, eventsOf(log.slice(-1)));
     expect([reader.hasSubJobs, reader.waitsFor, reader.takeOfSubJobs([approval])]).toEqual([false, [], []]);
   });
 
@@ -40,17 +47,17 @@ describe('AnswerReader with requests of child jobs', () => {
     const terms = { catchUpTo: log.at(-1)?.seq ?? 0 };
     const reader = readerAfter(log.slice(0, -1), terms);
     expect(reader.takeOfSubJobs([approval])).toEqual([]);
-    expect(reader.take(eventsOf(log.slice(-1)))).not.toContainEqual(comment('i-1'));
+    expect(takeItem(reader, eventsOf(log.slice(-1)))).not.toContainEqual(comment('i-1'));
     expect(reader.takeOfSubJobs([approval])).toEqual([comment('i-1')]);
     const late = new AnswerReader({ ...plainTerms, ...terms });
-    late.take(snapshotOf(log));
+    takeItem(late, snapshotOf(log));
     expect(late.takeOfSubJobs([approval])).toEqual([comment('i-1')]);
   });
 
   it('reports no requests when no call started a sub-job', () => {
     const reader = new AnswerReader(plainTerms);
     const local = { ...call('running'), name: 'send' };
-    reader.take(eventsOf(asLog(buildStory([{ attempts: [['Hm']], calls: [local] }]))));
+    takeItem(reader, eventsOf(asLog(buildStory([{ attempts: [['Hm']], calls: [local] }]))));
     expect([reader.hasSubJobs, reader.takeOfSubJobs([approval])]).toEqual([false, []]);
   });
 });

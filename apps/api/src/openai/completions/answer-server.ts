@@ -170,7 +170,7 @@ async function takeAll(
   item: FeedItem,
   session: ResponseSession,
 ): Promise<readonly AnswerPart[] | undefined> {
-  const steps = reader.takeInSteps(item);
+  const steps = reader.take(item);
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
