@@ -151,8 +151,8 @@ export class WorkflowRunner {
       this.pool.answerArrived();
     };
     try {
-      this.watchBudget();
-      this.execute(engine.start());
+      await this.watchBudget();
+      await this.execute(engine.start());
       if (signal.aborted) this.onAbort();
       return await this.runUntilIdle();
     } finally {
@@ -166,11 +166,8 @@ export class WorkflowRunner {
   private async runUntilIdle(): Promise<RunnerOutcome> {
     const { engine, context } = this.dependencies;
     for (;;) {
-      this.watchBudget(); // stored before anything that depends on it
-      for (const event of this.events.splice(0)) {
-        this.execute(engine.handle(event));
-        await this.giveWay();
-      }
+      await this.watchBudget(); // stored before anything that depends on it
+      for (const event of this.events.splice(0)) await this.execute(engine.handle(event));
       if (this.result !== undefined) return { type: 'ended', result: this.result, gaveUp: this.pool.gaveUp };
       this.pool.lookIfMissed();
       if (this.pool.isIdle && this.events.length === 0) {
@@ -184,8 +181,12 @@ export class WorkflowRunner {
     }
   }
 
-  private execute(commands: readonly RunCommand[]): void {
-    for (const command of commands) this.executeOne(command);
+  /** Commits may happen between two commands: the engine, rebuilt from the rows of the first, returns the second again. */
+  private async execute(commands: readonly RunCommand[]): Promise<void> {
+    for (const command of commands) {
+      this.executeOne(command);
+      if (systemClock.monotonic() - this.busySince >= busyMs) await this.giveWay();
+    }
   }
 
   private executeOne(command: RunCommand): void {
@@ -258,8 +259,8 @@ export class WorkflowRunner {
     this.wake?.();
   };
 
-  private watchBudget(): void {
-    if (this.limits.look()) this.execute(this.dependencies.engine.handle({ type: 'exhausted' }));
+  private async watchBudget(): Promise<void> {
+    if (this.limits.look()) await this.execute(this.dependencies.engine.handle({ type: 'exhausted' }));
   }
 
   /** The ids that the run waits for; null: the run has ended. Called only if no node is executed, because such a node may be the last. */
@@ -280,9 +281,8 @@ export class WorkflowRunner {
     this.busySince = systemClock.monotonic();
   }
 
-  /** Lets other work of this process run, at most once in `busyMs`. */
+  /** Lets other work of this process run. */
   private async giveWay(): Promise<void> {
-    if (systemClock.monotonic() - this.busySince < busyMs) return;
     await new Promise((resolve) => setImmediate(resolve));
     this.busySince = systemClock.monotonic();
   }
