@@ -104,6 +104,11 @@ const TOOLS: Readonly<Record<string, TestTool>> = {
     input: z.object({ bytes: z.number() }),
     run: ({ bytes }) => text('x'.repeat(Number(bytes))),
   },
+  many: {
+    description: 'Answers with many entries.',
+    input: z.object({ entries: z.number() }),
+    run: ({ entries }) => ({ ...text(''), _meta: { entries: Array(Number(entries)).fill(1) } }),
+  },
   ask: {
     description: 'Asks the person for a password.',
     run: async (_, { mcpReq }) => {

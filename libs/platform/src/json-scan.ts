@@ -63,6 +63,12 @@ export class JsonScan {
     return null;
   }
 
+  /** Call it at a line feed of a stream: JSON has none in a text, so an open quote was not JSON. */
+  endLine(): void {
+    this.isInText = false;
+    this.isEscaped = false;
+  }
+
   /** The position after the text that contains `start`. The text may continue in the next bytes. */
   private endOfText(bytes: Uint8Array, start: number): number {
     let i = start;

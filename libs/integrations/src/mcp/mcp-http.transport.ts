@@ -6,7 +6,7 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 
-import { defined, OutboundError, systemClock } from '#platform';
+import { defined, JsonScan, OutboundError, systemClock } from '#platform';
 
 /** A call in flight. */
 export interface CallInFlight {
@@ -27,6 +27,9 @@ export interface McpHttpPlace {
 export const BROKEN_OFF = -32_099;
 
 const GOODBYE_MS = 1_000;
+
+/** Limits of a message. The client checks each entry of a message against schemas: 50,000 wrong entries block the process for about a second. */
+const MESSAGE_LIMITS = { depth: 200, tokens: 50_000 };
 
 /**
  * The official client's transport over streamable HTTP, with two additions: a request whose stream ends without a response fails at once
@@ -90,28 +93,78 @@ function brokenOff({ id }: JSONRPCRequest): JSONRPCMessage {
   return { jsonrpc: '2.0', id, error: { code: BROKEN_OFF, message: 'The connection broke off.' } };
 }
 
-/** Fails a call whose response is too large: without this, the client only detects that the stream has ended. */
+/**
+ * Fails a request whose response is too large before the client parses it. A call is also notified: without this, the client only detects that
+ * the stream has ended.
+ */
 function watched(fetch: FetchLike, calls: ReadonlyMap<string, CallInFlight>): FetchLike {
   return async (url, init) => {
     const call = calls.get(new Headers(init?.headers).get(KEY_HEADER) ?? '');
     const response = await fetch(url, init);
-    if (call === undefined || response.body === null) return response;
+    if (response.body === null) return response;
     const { status, headers } = response;
-    return new Response(observed(response.body, call), { status, headers });
+    const isStream = headers.get('content-type')?.includes('text/event-stream') === true;
+    return new Response(observed(response.body, { call, messages: new MessageScan(isStream) }), { status, headers });
   };
 }
 
-function observed(body: ReadableStream<Uint8Array>, call: CallInFlight): ReadableStream<Uint8Array> {
+/** Scans the messages of a response: one JSON text, or those of an event stream, which end at an empty line. */
+class MessageScan {
+  private scan = new JsonScan(MESSAGE_LIMITS);
+  /** Bytes of the current line so far, without a CR. */
+  private lineBytes = 0;
+
+  constructor(private readonly isStream: boolean) {}
+
+  /** Throws `outbound_too_large`. Linear in the bytes. */
+  push(bytes: Uint8Array): void {
+    let start = 0;
+    for (let end = this.endOfLine(bytes, 0); end !== -1; end = this.endOfLine(bytes, start)) {
+      this.add(bytes.subarray(start, end));
+      if (this.lineBytes === 0) this.scan = new JsonScan(MESSAGE_LIMITS);
+      this.scan.endLine();
+      this.lineBytes = 0;
+      start = end + 1;
+    }
+    this.add(bytes.subarray(start));
+  }
+
+  private endOfLine(bytes: Uint8Array, start: number): number {
+    return this.isStream ? bytes.indexOf(LF, start) : -1;
+  }
+
+  private add(bytes: Uint8Array): void {
+    this.lineBytes += bytes.length === 1 && bytes[0] === CR ? 0 : bytes.length;
+    if (this.scan.push(bytes) === null) return;
+    const { depth, tokens } = MESSAGE_LIMITS;
+    const message = `The server's response is larger than allowed: a message has more than ${tokens} JSON tokens or ${depth} levels.`;
+    throw new OutboundError({ code: 'outbound_too_large', message });
+  }
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+interface Observer {
+  readonly call: CallInFlight | undefined;
+  readonly messages: MessageScan;
+}
+
+function observed(body: ReadableStream<Uint8Array>, { call, messages }: Observer): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>({
     pull: async (controller) => {
       try {
         const { done, value } = await reader.read();
         if (done) controller.close();
-        else controller.enqueue(value);
+        else {
+          messages.push(value);
+          controller.enqueue(value);
+        }
       } catch (error) {
-        if (error instanceof OutboundError && error.code === 'outbound_too_large') call.tooLarge(error);
+        if (error instanceof OutboundError && error.code === 'outbound_too_large') call?.tooLarge(error);
         controller.error(error);
+        await reader.cancel(error).catch(() => undefined);
       }
     },
     cancel: (reason) => reader.cancel(reason),

@@ -26,7 +26,7 @@ describe('registering a server', () => {
     expect(statusesOf(some)).toMatchObject({ echo: 'accepted', send: 'accepted', add: 'new' });
     expect(await given.mcp.offered(given.workspaceId)).toEqual(['test.echo', 'test.send']);
     await given.mcp.servers.register(given.here.admin, serverAt(server.url, { name: 'all', accept: { all: true } }));
-    expect((await given.mcp.offered(given.workspaceId)).filter((name) => name.startsWith('all.')).length).toBe(9);
+    expect((await given.mcp.offered(given.workspaceId)).filter((name) => name.startsWith('all.')).length).toBe(10);
   });
 
   it('reads the effect of a tool from its accepted hints and the settings', async () => {
