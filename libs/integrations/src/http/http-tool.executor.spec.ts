@@ -34,6 +34,14 @@ describe('toHttpRequest', () => {
     expect(request({ method }, { id: 1, text: 'x' })).not.toHaveProperty('body');
   });
 
+  it('rejects a call whose placeholders would insert more than 1 MiB', () => {
+    const body = { type: 'text', template: '{text}'.repeat(100) };
+    expect(request({ body }, { id: 1, text: 'x'.repeat(10_000) }).body).toHaveLength(1_000_000);
+    expect(() => request({ body }, { id: 1, text: 'x'.repeat(60_000) })).toThrow('more than 1048576 characters');
+    const headers = [{ name: 'x-a', value: '{text}'.repeat(500) }];
+    expect(() => request({ headers }, { id: 1, text: 'x'.repeat(60_000) })).toThrow('more than 1048576 characters');
+  });
+
   it('fills a JSON template with values and texts', () => {
     const template = { a: '{list}', b: 'is {id} {flag}', c: ['{text}'], d: { e: '{text}' }, f: 1, g: '{flag}' };
     expect(request({ body: { type: 'json', template } }, { id: 1, list: [1, { b: 2 }], flag: false }).body).toBe(

@@ -11,11 +11,11 @@ import {
 import { ToolArgumentsError, type ToolContext, ToolOutcomeUnknown, type Verification } from '#tools';
 
 import { type OpenSecrets, WorkspaceSecrets } from '../secrets/workspace-secrets.service.js';
-import { bodyNames, fillBody } from './fill-body.js';
+import { bodyNames, bodyTexts, fillBody } from './fill-body.js';
 import { answerRefused } from './http.errors.js';
 import { type HttpHeader, type HttpTool, type HttpVerify, KEY_ARGUMENT } from './http-tool.js';
 import { OutboundHostsRepository } from './outbound-hosts.repository.js';
-import { type Arguments, argumentText, fillIn, placeholdersIn } from './placeholders.js';
+import { type Arguments, argumentText, fillIn, insertedLength, placeholdersIn } from './placeholders.js';
 import { excerptOf, readHttpAnswer } from './read-http-answer.js';
 import { fillSecrets, secretsIn, withoutSecrets } from './secret-references.js';
 import { settingHintOf } from './setting-hint-of.js';
@@ -39,6 +39,8 @@ export interface HttpExchange {
 }
 
 const EXCERPT_IN_TRIAL = 4_000;
+/** Maximum UTF-16 units of arguments in a request: a short template can name a long argument thousands of times. */
+const MAX_INSERTED = 1_048_576;
 /** Only GET follows redirects: repeating a read is harmless, but a request that changes data must not be sent to another address. */
 const REDIRECTS_OF_A_READ = 3;
 
@@ -151,6 +153,8 @@ export function secretNamesOf({ headers }: Pick<HttpTool, 'headers'>): readonly 
  * position does not allow. Pure.
  */
 export function toHttpRequest(tool: HttpTool, call: HttpCall): HttpRequest {
+  const texts = [tool.url, ...tool.headers.map(({ value }) => value), ...bodyTexts(tool.body ?? defaultBody(tool))];
+  if (insertedLength(texts, call.args) > MAX_INSERTED) throw tooMuchInserted();
   const { url, used } = fillTemplate(tool.url, call.args);
   const inHeaders = tool.headers.flatMap(({ value }) => placeholdersIn(withoutSecrets(value, '')));
   const taken = new Set([...used, ...inHeaders, ...(tool.body === undefined ? [] : bodyNames(tool.body))]);
@@ -165,6 +169,12 @@ export function toHttpRequest(tool: HttpTool, call: HttpCall): HttpRequest {
 export function toVerifyRequest(verify: HttpVerify, call: HttpCall): HttpRequest {
   const { url } = fillTemplate(verify.url, call.args);
   return { method: verify.method, url, headers: { ...ours(call), ...fillHeaders(verify.headers, call) } };
+}
+
+function tooMuchInserted(): ToolArgumentsError {
+  return new ToolArgumentsError(
+    `invalid arguments: the request would contain more than ${MAX_INSERTED} characters of them`,
+  );
 }
 
 function fillTemplate(text: string, args: Arguments): { readonly url: URL; readonly used: readonly string[] } {

@@ -77,6 +77,7 @@ describe('parseHttpTool', () => {
     [{ method: 'GET', body: { type: 'json' } }, 'definition.body: GET has no body'],
     [{ body: { type: 'text' } }, 'definition.body: the template of a text'],
     [{ body: { type: 'form', template: [] } }, 'definition.body: the template of a form'],
+    [{ body: { type: 'text', template: 'x'.repeat(65_535) } }, 'definition.body: its template is longer than 65536'],
     [{ body: { type: 'json', template: ['{absent}'] } }, 'definition.body: {absent}'],
     [{ body: { type: 'json', template: { a: '{{secret:A}}' } } }, 'definition.body: secrets belong'],
     [{ body: { type: 'text', template: 'x', contentType: 'a\r\nb' } }, 'definition.body.contentType'],

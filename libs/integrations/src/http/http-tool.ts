@@ -10,6 +10,9 @@ import { placeholdersIn, withoutPlaceholders } from './placeholders.js';
 import { secretsIn, withoutSecrets } from './secret-references.js';
 import { parseUrlTemplate } from './url-template.js';
 
+/** Each call reads the whole template. */
+const MAX_TEMPLATE = 65_536;
+
 const text = (longest: number) => z.string().min(1).max(longest);
 const MAX_TIMEOUT_MS = 300_000;
 const MAX_BYTES = 8_388_608;
@@ -159,6 +162,8 @@ function holdsSecret(text: string): boolean {
 function problemOfBody({ method, body: given }: HttpTool, known: ReadonlySet<string>): string | null {
   if (given === undefined || given.type === 'none') return null;
   if (method === 'GET') return 'GET has no body';
+  if (JSON.stringify(given.template ?? null).length > MAX_TEMPLATE)
+    return `its template is longer than ${MAX_TEMPLATE} characters as JSON`;
   if (bodyTexts(given).some((one) => secretsIn(one).length > 0)) return 'secrets belong into headers';
   const { type, template } = given;
   if (type === 'text' && typeof template !== 'string') return 'the template of a text is a text';

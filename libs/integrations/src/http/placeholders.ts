@@ -17,6 +17,20 @@ export function solePlaceholder(text: string): string | null {
   return WHOLE.exec(text)?.[1] ?? null;
 }
 
+/** The UTF-16 units of the arguments that the placeholders of these texts name, counted for each placeholder. */
+export function insertedLength(texts: readonly string[], args: Arguments): number {
+  const lengths = new Map<string, number>();
+  let total = 0;
+  for (const text of texts) {
+    for (const [, name = ''] of text.matchAll(PLACEHOLDER)) {
+      const length = lengths.get(name) ?? argumentText(args, name)?.length ?? 0;
+      lengths.set(name, length);
+      total += length;
+    }
+  }
+  return total;
+}
+
 /** Replaces each placeholder by the result of `write`. The placeholder of an absent argument is removed. */
 export function fillIn(text: string, args: Arguments, write: (value: string, name: string) => string): string {
   return text.replace(PLACEHOLDER, (_, name: string) => {
