@@ -122,7 +122,10 @@ export function mismatchedPart(error: unknown): string | undefined {
 export function partParameters(parts: readonly CommitPart<readonly unknown[]>[], rows: readonly PartRow[]): string[] {
   return parts.flatMap((part) => {
     const own = rows.filter((row) => row.part === part);
-    return part.columns.map(([, type], column) => toArrayText(own.map(({ row }) => toElement(row[column], type))));
+    return part.columns.map(([, type], column) => {
+      const elements = own.map(({ row }) => toElement(row[column], type));
+      return toArrayText(elements, isJson(type) ? quotedJson : quoted);
+    });
   });
 }
 
@@ -130,12 +133,16 @@ function isArray(type: string): boolean {
   return type.endsWith('[]');
 }
 
+function isJson(type: string): boolean {
+  return type === 'json' || type === 'jsonb';
+}
+
 /** An element of an array parameter. */
 type Element = string | number | boolean | null;
 
 function toElement(value: unknown, type: string): Element {
   if (value === null || value === undefined) return null;
-  if (type === 'json' || type === 'jsonb') return JSON.stringify(value);
+  if (isJson(type)) return JSON.stringify(value);
   if (Array.isArray(value)) return toArrayText(value.map((each) => toElement(each, type)));
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
   throw new TypeError(`a column of type ${type} has a value of type ${typeof value}`);
@@ -143,19 +150,48 @@ function toElement(value: unknown, type: string): Element {
 
 /**
  * The text of an array (PostgreSQL documentation, 8.15.6). The driver would search each element, numbers too, twice for characters to
- * escape: a tenth of our CPU time for a workflow of 50 nodes side by side.
+ * escape: a tenth of our CPU time for a workflow of 50 nodes side by side. `quote` makes the element of a text.
  */
-export function toArrayText(values: readonly Element[]): string {
+export function toArrayText(values: readonly Element[], quote: (text: string) => string = quoted): string {
   let text = '{';
   for (const value of values) {
     if (text !== '{') text += ',';
     if (value === null) text += 'NULL';
-    else text += typeof value === 'string' ? quoted(value) : String(value);
+    else text += typeof value === 'string' ? quote(value) : String(value);
   }
   return `${text}}`;
 }
 
+/**
+ * The element of a JSON text from `JSON.stringify`. Such a text contains neither control characters nor lone surrogates, so `JSON.stringify`
+ * escapes the same characters as `quoted`, in less than half the time.
+ */
+export function quotedJson(json: string): string {
+  return JSON.stringify(json);
+}
+
+/** In longer texts, a loop over the bytes is faster: `replace` takes up to 90 ns for each match, 0.4 s for 4 MB of quotes. */
+const MAX_REPLACED_LENGTH = 1_000;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
 function quoted(text: string): string {
+  if (text.length > MAX_REPLACED_LENGTH) return quotedBytes(text);
   const escaped = text.includes('\\') ? text.replace(/\\/g, '\\\\') : text;
   return escaped.includes('"') ? `"${escaped.replace(/"/g, '\\"')}"` : `"${escaped}"`;
+}
+
+function quotedBytes(text: string): string {
+  if (!text.includes('"') && !text.includes('\\')) return `"${text}"`;
+  const bytes = Buffer.from(text);
+  const escaped = Buffer.allocUnsafe(bytes.length * 2 + 2);
+  let length = 0;
+  escaped[length++] = QUOTE;
+  for (const byte of bytes) {
+    if (byte === QUOTE || byte === BACKSLASH) escaped[length++] = BACKSLASH;
+    escaped[length++] = byte;
+  }
+  escaped[length++] = QUOTE;
+  return escaped.toString('utf8', 0, length);
 }

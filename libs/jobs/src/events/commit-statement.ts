@@ -8,6 +8,7 @@ import {
   partParameters,
   type PartRow,
   partsOf,
+  quotedJson,
   statementName,
   toArrayText,
 } from './commit-part.js';
@@ -207,6 +208,9 @@ export function toParameters(writes: readonly JobWrite[], jobTimeoutMs: number):
   return [JSON.stringify(jobs), jobTimeoutMs, ...eventColumns(writes), ...partParameters(partsOf(rows), rows)];
 }
 
+/** The index of the body, the only JSON, in the columns of the log rows. */
+const bodyColumn = 4;
+
 /** Columns of the log rows: index of the write, position in the write, attempt, type, body and number of events. */
 function eventColumns(writes: readonly JobWrite[]): string[] {
   const columns: (string | number)[][] = [[], [], [], [], [], []];
@@ -219,7 +223,7 @@ function eventColumns(writes: readonly JobWrite[]): string[] {
       [i, place, attempt, type, JSON.stringify(body), events].forEach((value, k) => columns[k]?.push(value));
     }
   });
-  return columns.map(toArrayText);
+  return columns.map((column, k) => (k === bodyColumn ? toArrayText(column, quotedJson) : toArrayText(column)));
 }
 
 function toMove(move: JobMove | undefined): object {
