@@ -1,11 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import { descriptionOf, MAX_DEFINITION_BYTES, problemOf, toListedTool } from './mcp-definition.js';
+import { descriptionOf, MAX_DEFINITION_BYTES, type McpDefinition, problemOf, toListedTool } from './mcp-definition.js';
 
 const inputSchema = { type: 'object', properties: { to: { type: 'string' } } };
 const tool = { name: 'send', description: 'Sends a mail.', inputSchema };
 const hashOf = (changed: object) => toListedTool({ ...tool, ...changed })?.hash;
+
+const problemIn = (definition: McpDefinition) => problemOf({ definition, hash: JSON.stringify(definition) });
 
 describe('toListedTool', () => {
   it('returns equal hashes for equal definitions with different extra fields', () => {
@@ -55,7 +57,7 @@ describe('toListedTool', () => {
 
 describe('problemOf', () => {
   it('returns null for a usable definition', () => {
-    expect(problemOf(tool)).toBeNull();
+    expect(problemIn(tool)).toBeNull();
   });
 
   it.each([
@@ -65,7 +67,7 @@ describe('problemOf', () => {
     [{ type: 'object', properties: { a: { type: 'nonsense' } } }, 'type'],
     [{ type: 'object', properties: { a: { pattern: '(?=a)' } } }, 'regexp'],
   ])('names the problem of %j', (schema, expected) => {
-    expect(problemOf({ ...tool, inputSchema: schema })).toContain(expected);
+    expect(problemIn({ ...tool, inputSchema: schema })).toContain(expected);
   });
 });
 

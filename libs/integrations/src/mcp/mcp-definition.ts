@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 
+import { LRUCache } from 'lru-cache';
+
 import { toStorable } from '#platform';
 import { assertSchema, canonicalJson, type JsonSchema } from '#tools';
 
@@ -59,8 +61,19 @@ export function toListedTool(tool: Readonly<Record<string, unknown>>): ListedToo
   }
 }
 
-/** Why a tool with this definition cannot be offered; null: it can. */
-export function problemOf(definition: McpDefinition): string | null {
+/** By hash: equal definitions are equally usable, in any workspace. */
+const problems = new LRUCache<string, { readonly problem: string | null }>({ max: 10_000 });
+
+/** Why a tool with this definition cannot be offered; null: it can. Cached, because a schema is slow to check. */
+export function problemOf({ hash, definition }: Pick<ListedTool, 'hash' | 'definition'>): string | null {
+  const known = problems.get(hash);
+  if (known !== undefined) return known.problem;
+  const problem = problemOfDefinition(definition);
+  problems.set(hash, { problem });
+  return problem;
+}
+
+function problemOfDefinition(definition: McpDefinition): string | null {
   if (Object.keys(definition.inputSchema).length === 0) {
     return `its definition is larger than ${MAX_DEFINITION_BYTES} bytes or has no input schema`;
   }

@@ -1,5 +1,4 @@
 import { Injectable, Module, type OnModuleInit } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 
 import { Config } from '#platform';
 import { defineTool, type Tool, ToolCatalog, ToolRegistryModule, type WorkspaceToolSource } from '#tools';
@@ -22,8 +21,6 @@ const WITHDRAWALS: Readonly<Record<McpToolStatus, string | null>> = {
   gone: TOOL_GONE,
 };
 
-const MAX_REMEMBERED = 10_000;
-
 /**
  * Provides the accepted tools of a workspace's MCP servers, as `server.tool`. Tools whose server is disabled, or whose definition has
  * changed, are listed as disabled: they are never offered, and a job that had the offer gets the reason.
@@ -31,8 +28,6 @@ const MAX_REMEMBERED = 10_000;
 @Injectable()
 class McpToolSource implements WorkspaceToolSource, OnModuleInit {
   readonly name = 'MCP servers';
-  /** By hash: equal definitions are equally usable, for any workspace. */
-  private readonly usable = new LRUCache<string, boolean>({ max: MAX_REMEMBERED });
 
   constructor(
     private readonly listings: McpListingsRepository,
@@ -49,20 +44,11 @@ class McpToolSource implements WorkspaceToolSource, OnModuleInit {
     const tools = new Map<string, Tool>();
     for (const accepted of await this.listings.accepted(workspaceId)) {
       if (accepted.settings.transport === 'stdio' && !this.config.values.MCP_STDIO) continue;
-      if (!this.isUsable(accepted)) continue;
+      if (problemOf(accepted) !== null) continue;
       const tool = this.toTool(workspaceId, accepted);
       if (!tools.has(tool.name)) tools.set(tool.name, tool);
     }
     return [...tools.values()];
-  }
-
-  /** Cached, because the catalog is read every second and a schema is slow to compile. */
-  private isUsable({ hash, definition }: McpAcceptedTool): boolean {
-    const known = this.usable.get(hash);
-    if (known !== undefined) return known;
-    const isUsable = problemOf(definition) === null;
-    this.usable.set(hash, isUsable);
-    return isUsable;
   }
 
   private toTool(workspaceId: string, accepted: McpAcceptedTool): Tool {

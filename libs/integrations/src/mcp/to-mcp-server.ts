@@ -35,7 +35,7 @@ export function toMcpServer(record: McpServerRecord, isTaken: (name: string) => 
       name,
       offeredAs,
       status: statusOf(tool),
-      problem: clash ?? taken ?? problemOf(definition),
+      problem: clash ?? taken ?? problemOf({ hash, definition }),
       effect: effectOf(acceptedDefinition ?? definition, record.settings),
       definition,
       hash,
