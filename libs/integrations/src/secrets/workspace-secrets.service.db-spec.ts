@@ -164,4 +164,13 @@ describe('WorkspaceSecrets', () => {
     const use = secrets.use(here.owner.workspaceId, ['TOKEN'], () => Promise.resolve());
     await expect(use).rejects.toThrow('the secret "TOKEN" is not set in this workspace');
   });
+
+  it('opens at most 32,768 characters of secrets for a call', async () => {
+    const names = ['A', 'B', 'C', 'D', 'E'];
+    for (const name of names) await secrets.set(here.owner, name, new Secret(`${name}${'x'.repeat(8_191)}`));
+    const use = (count: number) =>
+      secrets.use(here.owner.workspaceId, names.slice(0, count), () => Promise.resolve(count));
+    expect(await use(4)).toBe(4);
+    await expect(use(5)).rejects.toMatchObject({ code: 'secret_unreadable' });
+  });
 });

@@ -16,6 +16,8 @@ import { problemOfValue, SECRET_NAME, secretPlace, type WorkspaceSecret } from '
 import { WorkspaceSecretsRepository } from './workspace-secrets.repository.js';
 
 const MAX_SECRETS = 100;
+/** Maximum characters of the secrets of one call together: each of their forms becomes a pattern, which takes 0.2 s for this many. */
+const MAX_USED = 32_768;
 
 /** Decrypted secrets for the duration of one task. */
 export interface OpenSecrets {
@@ -68,13 +70,14 @@ export class WorkspaceSecrets {
 
   /**
    * Decrypts secrets for `run`, and only `run` may reveal them. Meanwhile, they are also redacted in logs and in all other texts of the
-   * workspace. Throws `secret_missing` naming a secret that is not set, and `secret_unreadable`.
+   * workspace. Throws `secret_missing` naming a secret that is not set, and `secret_unreadable`, also for more than 32,768 characters together.
    */
   async use<T>(workspaceId: string, names: readonly string[], run: (open: OpenSecrets) => Promise<T>): Promise<T> {
     const values = await this.resolve(workspaceId, names);
     const missing = names.find((name) => !values.has(name));
     if (missing !== undefined) throw secretMissing(missing);
     const secrets = [...values.values()];
+    if (secrets.reduce((sum, secret) => sum + secret.reveal().length, 0) > MAX_USED) throw secretsTooLong();
     const release = secrets.map((secret) => this.redactor.add(secret, workspaceId));
     const own = new Redactor(secrets).everything;
     try {
@@ -149,6 +152,12 @@ function tooManySecrets(limit: number): AppError {
     code: 'conflict',
     message: `A workspace can have at most ${limit} secrets. Remove one first.`,
   });
+}
+
+/** The secrets of a call are too long together. The model reads the message. */
+function secretsTooLong(): AppError {
+  const message = `the secrets of this tool have more than ${MAX_USED} characters together. Use shorter ones`;
+  return new AppError({ code: 'secret_unreadable', message });
 }
 
 /** A tool names a secret that the workspace does not have. The model reads the message. */
