@@ -47,7 +47,7 @@ export { unlessAborted } from './unless-aborted.js';
 export { GroupWriter, type GroupWriterOptions, type WriteBatch } from './postgres/group-writer.js';
 export { type WorkspaceBatch, WorkspaceBatches } from './postgres/workspace-batches.js';
 export { Metrics } from './metrics/metrics.js';
-export { toUnavailable, isTransient, sqlState, violatedConstraint } from './postgres/availability.js';
+export { toCallerError, isTransient, sqlState, violatedConstraint } from './postgres/availability.js';
 export { CallNotClaimed, DatabaseUnavailable } from './postgres/postgres.errors.js';
 export type { SqlStatement } from './postgres/sql-statement.js';
 export { Postgres, type PostgresOptions, TOOL_PROCESS_CONNECTIONS } from './postgres/postgres.js';

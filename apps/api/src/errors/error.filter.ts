@@ -2,7 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject 
 import type { Request, Response } from 'express';
 
 import { RefusedField } from '#auth/api';
-import { AppError, Config, defined, LOGGER, type Logger, type Storable, toStorable, toUnavailable } from '#platform';
+import { AppError, Config, defined, LOGGER, type Logger, type Storable, toCallerError, toStorable } from '#platform';
 import { errorRowOf, isExpected, tooLarge } from '#platform/api';
 
 import { RefusalDelay } from '../refusals/refusal-delay.js';
@@ -59,7 +59,7 @@ interface ErrorReply {
 /** Turns any thrown value into a response. Only expected errors expose their own message; all others become `internal`. */
 export function toErrorReply(thrown: unknown, context: { requestId: string; maxBodyBytes: number }): ErrorReply {
   const { requestId } = context;
-  const error = thrown instanceof HttpException ? fromFramework(thrown, context.maxBodyBytes) : toUnavailable(thrown);
+  const error = thrown instanceof HttpException ? fromFramework(thrown, context.maxBodyBytes) : toCallerError(thrown);
   if (!isExpected(error)) {
     return {
       status: 500,

@@ -1,6 +1,6 @@
 import { HttpException } from '@nestjs/common';
 
-import { type AppError, toUnavailable } from '#platform';
+import { type AppError, toCallerError } from '#platform';
 import { errorRowOf, isExpected } from '#platform/api';
 
 import { OpenAiError, type OpenAiErrorBody } from './openai-error.js';
@@ -43,7 +43,7 @@ const unknownError = new OpenAiError({ status: 500, message: 'Internal error' })
 function toOpenAiError(thrown: unknown, { maxBodyBytes }: { readonly maxBodyBytes: number }): OpenAiError | null {
   if (thrown instanceof OpenAiError) return thrown;
   if (thrown instanceof HttpException) return fromFramework(thrown, maxBodyBytes);
-  const error = toUnavailable(thrown);
+  const error = toCallerError(thrown);
   return isExpected(error) ? fromApp(error) : null;
 }
 

@@ -1,6 +1,6 @@
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 
-import { AppError, defined, type Logger, toUnavailable } from '#platform';
+import { AppError, defined, type Logger, toCallerError } from '#platform';
 import { errorRowOf, isExpected } from '#platform/api';
 
 /** The destination of an error, and the log that receives unexpected errors. */
@@ -74,5 +74,5 @@ function limitOf({ details }: AppError): Record<string, unknown> {
 function rootCause(error: GraphQLError): unknown {
   let cause: unknown = error;
   while (cause instanceof GraphQLError && cause.originalError != null) cause = cause.originalError;
-  return toUnavailable(cause);
+  return toCallerError(cause);
 }

@@ -9,6 +9,8 @@ const away = new Set([
 ]);
 /** Conflicts with concurrent transactions, and timeouts of locks and statements. */
 const crossed = new Set(['40001', '40P01', '55P03', '57014', 'P2034']);
+/** U+0000 in a text, or its escape in JSON. */
+const unstorable = new Set(['22021', '22P05']);
 /** The driver has no codes for these. */
 const driverMessages =
   /^(connection terminated|client has encountered a connection error|timeout exceeded when trying to connect|query read timeout|cannot use a pool after)/i;
@@ -18,9 +20,19 @@ export function asAvailabilityError(error: unknown): unknown {
   return !(error instanceof AppError) && isAway(error) ? new DatabaseUnavailable(error) : error;
 }
 
-/** The same for a caller that waits for a response: every transient failure becomes `unavailable`. */
-export function toUnavailable(error: unknown): unknown {
-  return !(error instanceof AppError) && isTransient(error) ? new DatabaseUnavailable(error) : error;
+/**
+ * The same for a caller that waits for a response: every transient failure becomes `unavailable`. A text that Postgres cannot store becomes
+ * `bad_request`; an endpoint that checks its input names the field before.
+ */
+export function toCallerError(error: unknown): unknown {
+  if (error instanceof AppError) return error;
+  if (isTransient(error)) return new DatabaseUnavailable(error);
+  return codesOf(error).some((code) => unstorable.has(code)) ? unstorableText(error) : error;
+}
+
+function unstorableText(cause: unknown): AppError {
+  const message = 'A text contains U+0000, which cannot be stored or found. Remove it.';
+  return new AppError({ code: 'bad_request', message, cause });
 }
 
 /**

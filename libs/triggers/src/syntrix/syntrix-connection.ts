@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { AppError, problemInWords, toStorableText } from '#platform';
+import { AppError, problemInWords, toStorable } from '#platform';
 
 const text = (max: number) => z.string().trim().min(1).max(max);
 /** The name of a secret of the workspace. */
@@ -69,12 +69,16 @@ export function parseConnection({ name, settings: given }: SavedSyntrixConnectio
     const field = String(issue?.path.at(-1) ?? 'settings');
     throw invalid(field, issue?.message ?? 'is invalid');
   }
-  const { auth, token, systemPrompt } = parsed.data.settings;
+  const { auth, token } = parsed.data.settings;
   if (auth === 'token' && token === null) throw invalid('token', 'is required with auth TOKEN');
   if (auth === 'none' && token !== null) throw invalid('token', 'must be absent with auth NONE');
-  if (systemPrompt !== null && toStorableText(systemPrompt) !== systemPrompt)
-    throw invalid('systemPrompt', 'contains characters that cannot be stored');
+  const unstorable = Object.entries(parsed.data.settings).find(([field, value]) => !isStorable(field, value));
+  if (unstorable !== undefined) throw invalid(unstorable[0], 'contains characters that cannot be stored');
   return parsed.data;
+}
+
+function isStorable(field: string, value: unknown): boolean {
+  return JSON.stringify(toStorable(value, field)) === JSON.stringify(value);
 }
 
 function invalid(field: string, problem: string): AppError {

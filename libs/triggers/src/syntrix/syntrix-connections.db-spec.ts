@@ -46,6 +46,15 @@ describe('SyntrixConnectionsService.save', () => {
     expect(await save({ baseUrl: 'https://syntrix.invalid' })).toMatchObject({ name: 'chats' });
   });
 
+  it.each([
+    [{ model: 'a\0b' }, 'model'],
+    [{ tools: ['a', '\ud800'] }, 'tools'],
+    [{ systemPrompt: '\0' }, 'systemPrompt'],
+  ])('rejects a setting that cannot be stored: %j', async (settings, field) => {
+    const given = { baseUrl: 'https://syntrix.example', ...settings };
+    await expect(save(given)).rejects.toMatchObject({ code: 'bad_request', field });
+  });
+
   it('rejects a host that the workspace does not allow', async () => {
     await database.postgres.withWorkspaceSql(here.admin.workspaceId, (client) =>
       client.query(`UPDATE workspace SET outbound_hosts = '{db.example}'`),
