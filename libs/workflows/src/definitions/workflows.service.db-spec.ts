@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { INestApplicationContext } from '@nestjs/common';
 
-import type { MemberPrincipal, Role } from '#auth';
+import type { KeyPrincipal, KeyScope, MemberPrincipal, Role } from '#auth';
 import { newId } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
@@ -39,6 +39,9 @@ const published = async (definition: unknown) => {
   const { id } = await saved(definition);
   return (await workflows.publish(here.admin, id)).workflow;
 };
+const scopes: readonly KeyScope[] = ['write'];
+const writeOnlyKey = ({ workspaceId, userId, role }: MemberPrincipal): KeyPrincipal =>
+  Object.freeze({ kind: 'key', id: 'key:k', prefix: 'p', workspaceId, userId, role, scopes, expiresAt: null });
 const all = { first: 100 };
 const ten = { first: 10, below: undefined };
 
@@ -53,6 +56,18 @@ describe('drafts', () => {
     expect(await workflows.get(here.viewer, 'w-1')).toEqual(workflow);
     expect(await workflows.list(here.viewer, all)).toEqual({ items: [workflow], hasMore: false });
     await expect(saved(smallWorkflow({ name: 'Other' }), here.viewer)).rejects.toMatchObject({ code: 'forbidden' });
+  });
+
+  it('refuse API keys that may write and not read', async () => {
+    const key = writeOnlyKey(here.member);
+    await saved(smallWorkflow({ name: 'Taken' }));
+    for (const name of ['Taken', 'Free']) {
+      const definition = smallWorkflow({ name });
+      await expect(saved(definition, key)).rejects.toMatchObject({ code: 'not_found' });
+      await expect(workflows.import(key, { definition, expectedVersion: null })).rejects.toMatchObject({
+        code: 'not_found',
+      });
+    }
   });
 
   it('keep their text byte for byte', async () => {

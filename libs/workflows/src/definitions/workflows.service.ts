@@ -102,6 +102,7 @@ export class WorkflowsService {
    * `workflow_invalid` with the issues, `workflow_changed` (another save came first), `conflict` (name or id in use).
    */
   async save(principal: MemberPrincipal, { id: ref, definition, expectedVersion }: SavedDraft): Promise<Workflow> {
+    assertMay(principal, 'read'); // the name is compared with those of other workflows, and the result is the workflow
     assertMay(principal, ref === null ? 'create' : 'change');
     const facts = readDefinition(definition);
     await this.assertValid(principal, facts, true);
@@ -120,6 +121,7 @@ export class WorkflowsService {
     principal: MemberPrincipal,
     given: { readonly definition: unknown; readonly expectedVersion: number | null },
   ): Promise<Workflow> {
+    assertMay(principal, 'read'); // as for `save`
     assertMay(principal, 'create');
     const facts = readDefinition(given.definition);
     return this.change(principal, 'workflow-imported', async (tx) => {
