@@ -45,6 +45,11 @@ describe('refusalOf', () => {
       'This API key cannot cancel jobs of other users: it lacks the scope "write".',
     ],
     [
+      key('member', ['read']),
+      { action: 'create', subject: 'Job' },
+      'This API key cannot create jobs: it lacks the scope "write".',
+    ],
+    [
       user('viewer'),
       { action: 'create', subject: 'Thread' },
       'The role "viewer" cannot create this thread. Ask an owner, admin or member of the workspace.',

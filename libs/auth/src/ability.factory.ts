@@ -86,7 +86,8 @@ function phraseOf({ action, subject, row }: DeniedAction): string {
   if (subject === 'Invitation')
     return `${action === 'delete' ? 'revoke an invitation' : 'invite a member'} with the role "${role}"`;
   if (subject === 'Membership') return action === 'delete' ? `remove a member with the role "${role}"` : 'change roles';
-  return `${verbs[action]} ${plurals[subject]}`;
+  const objects = plurals[subject];
+  return `${verbs[action]} ${action === 'create' ? objects.replace(/ of other users$/, '') : objects}`;
 }
 
 /**
