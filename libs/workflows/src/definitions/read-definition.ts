@@ -2,11 +2,13 @@ import { toStorableText } from '#platform';
 
 import { contentHash } from '../definition/content-hash.js';
 import { parseDocument, type WorkflowDocument } from '../definition/document.js';
-import { extentOf, toPointer } from '../definition/json.js';
+import { extentOf, memberOf, toPointer } from '../definition/json.js';
 import { LIMITS } from '../definition/limits.js';
 import type { DraftFacts } from './workflow.js';
 import { documentTooLarge, notADocument } from './workflows.errors.js';
 
+/** Of nodes or edges. Far above the limits of a workflow: a definition within it gets the issues of the validation instead. */
+const MAX_ENTRIES = 10_000;
 const longestName = 200;
 const longestClientId = 255;
 const longestDescription = 10_000;
@@ -57,7 +59,14 @@ export function toJson(given: unknown): { readonly text: string; readonly json: 
   const { depth, values } = extentOf(json, LIMITS.jsonDepth);
   if (depth > LIMITS.jsonDepth) throw notADocument(`is nested deeper than ${LIMITS.jsonDepth} levels`);
   if (values > LIMITS.values) throw notADocument(`has more than ${LIMITS.values} members and entries`);
+  const long = ['nodes', 'edges'].find((field) => listAt(json, field).length > MAX_ENTRIES);
+  if (long !== undefined) throw notADocument(`has more than ${MAX_ENTRIES} ${long}`);
   return { text, json };
+}
+
+function listAt(json: unknown, field: string): readonly unknown[] {
+  const list = memberOf(json, field);
+  return Array.isArray(list) ? list : [];
 }
 
 function parse(text: string): unknown {

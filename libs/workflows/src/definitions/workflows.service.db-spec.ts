@@ -94,6 +94,7 @@ describe('drafts', () => {
     ['a document without meta', { nodes: [] }, 'bad_request'],
     ['no object', 7, 'bad_request'],
     ['a document with a blank name', smallWorkflow({ name: ' ' }), 'bad_request'],
+    ['with 10,001 nodes', `{"nodes":[${'{},'.repeat(10_000)}{}]}`, 'bad_request'],
     ['with 100,001 entries', `{"nodes":[${'1,'.repeat(100_000)}1]}`, 'bad_request'],
     ['larger than 1 MiB', smallWorkflow({ name: 'x', more: 'x'.repeat(1_048_576) }), 'too_large'],
   ])('fail to save: %s', async (_, definition, code) => {

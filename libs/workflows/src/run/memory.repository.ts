@@ -61,7 +61,14 @@ const searched = 2_000;
 
 /** Returns memories of the session, best first: by the number of matching words, then newest first. */
 const recalled = ({ workspaceId, sessionId, text, limit, ...query }: MemoryQuery) => {
-  const words = [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])].slice(0, maxWords);
+  const words = [
+    ...new Set(
+      text
+        .slice(0, maxRead)
+        .toLowerCase()
+        .match(/[\p{L}\p{N}]{2,}/gu) ?? [],
+    ),
+  ].slice(0, maxWords);
   const filter = JSON.stringify(query.filter);
   return Prisma.sql`SELECT m.text, coalesce(m.metadata->>'nodeId', '') AS "nodeId",
     coalesce(m.metadata->>'timestamp', to_char(m.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) AS at
@@ -73,6 +80,8 @@ const recalled = ({ workspaceId, sessionId, text, limit, ...query }: MemoryQuery
 };
 
 const maxWords = 50;
+/** UTF-16 units of a query that are searched for its words: reading 4 MiB would block the process for half a second. */
+const maxRead = 65_536;
 
 const forgottenAtOnce = 1_000;
 
