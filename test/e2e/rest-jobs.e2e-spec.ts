@@ -265,6 +265,7 @@ describe('jobs over REST:', () => {
       const gate = createGate();
       model.enqueue({ body: [textChunk('half'), gate], end: 'hang' });
       const jobId = jobIdOf(await jobs.start(chatBody()));
+      await jobs.shows(jobId, 4);
       const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/x-www-form-urlencoded' };
       const response = await fetch(`${test.url}/api/jobs/${jobId}/abort`, { method: 'POST', headers, body: '{}' });
       expect([response.status, await response.json()]).toMatchObject([200, { aborted: true }]);
