@@ -97,8 +97,8 @@ export type RunnerOutcome =
   /** Another worker continues the run, or no worker does: the signal of the run has the reason. */
   | { readonly type: 'released' };
 
-/** After this many ms of work, other work of the process runs. */
-const busyMs = 10;
+/** This many pure nodes take about 10 ms. */
+const turnsAtOnce = 100;
 
 /** The dependencies of one lease's run of a workflow. */
 export interface RunnerDependencies {
@@ -125,7 +125,8 @@ export class WorkflowRunner {
   private wake: (() => void) | undefined;
   private result: RunResult | undefined;
   private isReleased = false;
-  private busySince = systemClock.monotonic();
+  /** Pure nodes since the last one with an effect outside. */
+  private turns = 0;
 
   constructor(private readonly dependencies: RunnerDependencies) {
     const { plan, context, budget, pauseMs, engine, answersTo } = dependencies;
@@ -151,8 +152,8 @@ export class WorkflowRunner {
       this.pool.answerArrived();
     };
     try {
-      await this.watchBudget();
-      await this.execute(engine.start());
+      this.watchBudget();
+      this.execute(engine.start());
       if (signal.aborted) this.onAbort();
       return await this.runUntilIdle();
     } finally {
@@ -166,8 +167,8 @@ export class WorkflowRunner {
   private async runUntilIdle(): Promise<RunnerOutcome> {
     const { engine, context } = this.dependencies;
     for (;;) {
-      await this.watchBudget(); // stored before anything that depends on it
-      for (const event of this.events.splice(0)) await this.execute(engine.handle(event));
+      this.watchBudget(); // stored before anything that depends on it
+      for (const event of this.events.splice(0)) this.execute(engine.handle(event));
       if (this.result !== undefined) return { type: 'ended', result: this.result, gaveUp: this.pool.gaveUp };
       this.pool.lookIfMissed();
       if (this.pool.isIdle && this.events.length === 0) {
@@ -181,12 +182,8 @@ export class WorkflowRunner {
     }
   }
 
-  /** Commits may happen between two commands: the engine, rebuilt from the rows of the first, returns the second again. */
-  private async execute(commands: readonly RunCommand[]): Promise<void> {
-    for (const command of commands) {
-      this.executeOne(command);
-      if (systemClock.monotonic() - this.busySince >= busyMs) await this.giveWay();
-    }
+  private execute(commands: readonly RunCommand[]): void {
+    for (const command of commands) this.executeOne(command);
   }
 
   private executeOne(command: RunCommand): void {
@@ -259,8 +256,8 @@ export class WorkflowRunner {
     this.wake?.();
   };
 
-  private async watchBudget(): Promise<void> {
-    if (this.limits.look()) await this.execute(this.dependencies.engine.handle({ type: 'exhausted' }));
+  private watchBudget(): void {
+    if (this.limits.look()) this.execute(this.dependencies.engine.handle({ type: 'exhausted' }));
   }
 
   /** The ids that the run waits for; null: the run has ended. Called only if no node is executed, because such a node may be the last. */
@@ -273,18 +270,17 @@ export class WorkflowRunner {
   }
 
   private async nextEvents(): Promise<void> {
-    if (this.events.length > 0) return;
+    if (this.events.length > 0) return this.giveWay();
     await new Promise<void>((resolve) => {
       this.wake = resolve;
     });
     this.wake = undefined;
-    this.busySince = systemClock.monotonic();
   }
 
-  /** Lets other work of this process run. */
+  /** Lets other work of this process run after 100 nodes. */
   private async giveWay(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
-    this.busySince = systemClock.monotonic();
+    this.turns += 1;
+    if (this.turns % turnsAtOnce === 0) await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
