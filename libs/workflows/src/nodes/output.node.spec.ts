@@ -126,7 +126,7 @@ describe('the format of an output', () => {
     expect(await output({ format, includeMetadata, template: '{{input}}' }, { input })).toBe(expected);
   });
 
-  it('is compact JSON if the indentation of a deep or large value would be too long', async () => {
+  it('writes compact JSON if the indentation of a deep or large value would be too long', async () => {
     const deep = `${'['.repeat(900)}${'1,'.repeat(200_000)}1${']'.repeat(900)}`;
     expect(await output({ format: 'json', useRawTemplate: true }, { input: deep })).toBe(deep);
     const large = `[[[${'1,'.repeat(900_000)}1]]]`;
