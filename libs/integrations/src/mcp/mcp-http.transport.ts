@@ -108,33 +108,41 @@ function watched(fetch: FetchLike, calls: ReadonlyMap<string, CallInFlight>): Fe
   };
 }
 
-/** Scans the messages of a response: one JSON text, or those of an event stream, which end at an empty line. */
-class MessageScan {
+/**
+ * Scans the messages of a response: one JSON text, or those of an event stream, which end at an empty line. A line ends with CR, LF or both
+ * (HTML Standard, section 9.2.6).
+ */
+export class MessageScan {
   private scan = new JsonScan(MESSAGE_LIMITS);
-  /** Bytes of the current line so far, without a CR. */
+  /** Bytes of the current line so far. */
   private lineBytes = 0;
+  private isAfterCr = false;
 
   constructor(private readonly isStream: boolean) {}
 
   /** Throws `outbound_too_large`. Linear in the bytes. */
   push(bytes: Uint8Array): void {
     let start = 0;
-    for (let end = this.endOfLine(bytes, 0); end !== -1; end = this.endOfLine(bytes, start)) {
-      this.add(bytes.subarray(start, end));
-      if (this.lineBytes === 0) this.scan = new JsonScan(MESSAGE_LIMITS);
-      this.scan.endLine();
-      this.lineBytes = 0;
-      start = end + 1;
+    for (let at = 0; this.isStream && at < bytes.length; at++) {
+      const byte = bytes[at];
+      const isSecondHalf = byte === LF && this.isAfterCr;
+      this.isAfterCr = byte === CR;
+      if (byte !== LF && byte !== CR) continue;
+      if (!isSecondHalf) this.endLine(bytes.subarray(start, at));
+      start = at + 1;
     }
     this.add(bytes.subarray(start));
   }
 
-  private endOfLine(bytes: Uint8Array, start: number): number {
-    return this.isStream ? bytes.indexOf(LF, start) : -1;
+  private endLine(rest: Uint8Array): void {
+    this.add(rest);
+    if (this.lineBytes === 0) this.scan = new JsonScan(MESSAGE_LIMITS);
+    this.scan.endLine();
+    this.lineBytes = 0;
   }
 
   private add(bytes: Uint8Array): void {
-    this.lineBytes += bytes.length === 1 && bytes[0] === CR ? 0 : bytes.length;
+    this.lineBytes += bytes.length;
     if (this.scan.push(bytes) === null) return;
     const { depth, tokens } = MESSAGE_LIMITS;
     const message = `The server's response is larger than allowed: a message has more than ${tokens} JSON tokens or ${depth} levels.`;
