@@ -7,7 +7,7 @@ import type { NextFunction, Request, Response } from 'express';
 import helmet from 'helmet';
 
 import type { Auth } from '#auth';
-import { AppError, ConfigError, type Logger, type Platform, systemClock } from '#platform';
+import { AppError, ConfigError, type Logger, type Platform, systemClock, TextsInMemory } from '#platform';
 import { bodyMiddleware, CallerTurns, drainRestMiddleware, OpenStreams, RequestSchemaPipe } from '#platform/api';
 
 import { ApiModule } from './api.module.js';
@@ -22,6 +22,7 @@ import type { ServerExtension } from './extensions/server-extension.js';
 import { Readiness } from './health/readiness.js';
 import { OpenApiDocument } from './openapi/openapi-document.js';
 import { clientAddressKeys } from './refusals/client-address.js';
+import { unsentResponsesMiddleware } from './streams/unsent-responses.js';
 
 /** The extensions that `startApi` attaches to its server, in this order. */
 const serverExtensions: readonly (() => ServerExtension)[] = [graphqlSockets];
@@ -137,6 +138,7 @@ function prepare(app: NestExpressApplication, { config, metrics, logger }: Platf
     requestIdMiddleware,
     drainRestMiddleware(turns, systemClock),
     refusalsMiddleware({ metrics, logger }),
+    unsentResponsesMiddleware(app.get(TextsInMemory), config.values.SLOW_VIEWER_MS),
     noStoreMiddleware,
     helmet(),
   );

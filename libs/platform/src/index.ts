@@ -15,7 +15,6 @@ export { hasTerminal } from './config/has-terminal.js';
 export { type ModelPrice, toModelPrices } from './config/model-prices.js';
 export { armCrashPoint, crashpoint, CrashPointReached } from './crash-point.js';
 export { AppError, type AppErrorInit } from './errors/app-error.js';
-export { assertReadable } from './errors/assert-readable.js';
 export { type FieldProblem, problemInWords, readInput } from './errors/field-problem.js';
 export {
   limitDetails,
@@ -41,6 +40,7 @@ export { SecretBox, type SecretPlace } from './secrets/secret-box.js';
 export { JsonScan, parseJson } from './json-scan.js';
 export { type Storable, toStorable, toStorableText } from './to-storable.js';
 export { Leases, type LeaseLoss, type LeasesOptions } from './leases.js';
+export { assertReadable, countTextsFor, endTextsOfRequest, readBytes, TextsInMemory } from './texts-in-memory.js';
 export { TimedCache } from './timed-cache.js';
 export { toSlug } from './to-slug.js';
 export { unlessAborted } from './unless-aborted.js';

@@ -15,6 +15,7 @@ import { RateCountersRepository } from './rates/rate-counters.repository.js';
 import { type HeldSecrets, rootBox, toolBox, ToolSecretBox } from './secrets/installation-secret.js';
 import { Redactor } from './secrets/redactor.js';
 import { SecretBox } from './secrets/secret-box.js';
+import { TextsInMemory } from './texts-in-memory.js';
 
 /** The resources of a process, created once and shared by its applications. */
 export interface Platform {
@@ -142,6 +143,7 @@ export class PlatformModule {
       { provide: Redactor, useValue: platform.redactor },
       { provide: GuardedFetch, useValue: platform.guardedFetch },
       RateCountersRepository,
+      TextsInMemory,
     ];
     return { module: PlatformModule, global: true, providers, exports: providers };
   }

@@ -37,7 +37,7 @@ function open() {
   const refuse = ({ address = '192.0.2.1', status = 401, authorization, isMarked = false }: Refused = {}) => {
     const socket = new TestSocket(address);
     const request = { socket, headers: { authorization } } as unknown as IncomingMessage; // what the delay reads
-    if (isMarked) markAuthenticated(request);
+    if (isMarked) markAuthenticated(request, 'a user');
     const response = new EventEmitter();
     const sent = { socket, response, isSent: false };
     const send = () => (sent.isSent = true);

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-import { awakeTimeout, type Clock, type Timer } from '#platform';
+import { awakeTimeout, type Clock, endTextsOfRequest, type Timer } from '#platform';
 
 import type { SlowViewers } from './slow-viewers.js';
 
@@ -54,6 +54,7 @@ export class SseWriter {
 
   /** Sends the headers and the opening. */
   open(): void {
+    endTextsOfRequest();
     this.response.writeHead(200, headers);
     this.response.socket?.setKeepAlive(true, 30_000);
     this.write(this.options.opening ?? 'retry: 2000\n\n');

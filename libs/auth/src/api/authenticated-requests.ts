@@ -1,10 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 
+import { countTextsFor } from '#platform';
+
 const authenticated = new WeakSet<IncomingMessage>();
 
-/** Records that the credential of a request is valid. */
-export function markAuthenticated(request: IncomingMessage): void {
+/** Records that the credential of a request is valid, and whose it is. */
+export function markAuthenticated(request: IncomingMessage, userId: string): void {
   authenticated.add(request);
+  countTextsFor(userId);
 }
 
 /** Whether the credential of the request is known to be valid. */

@@ -9,7 +9,7 @@ const principals = new WeakMap<Request, MemberPrincipal>();
 /** Stored outside of the request, so that no copy or log of a request contains the principal. */
 export function rememberPrincipal(request: Request, principal: MemberPrincipal): void {
   principals.set(request, principal);
-  markAuthenticated(request);
+  markAuthenticated(request, principal.userId);
 }
 
 /** The caller, as `PrincipalGuard` authenticated them. Only for routes with that guard. */

@@ -16,8 +16,13 @@ export interface PositionPage {
 export class MessagesRepository {
   constructor(private readonly prisma: PrismaService) {}
 
+  /** Throws `too_large`. */
   findManyInScope(scope: Scope, ids: readonly string[]): Promise<Message[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
+      const [size] = await tx.$queryRaw<{ bytes: number | null }[]>`
+        SELECT sum(octet_length(content::text))::float8 AS bytes FROM message
+         WHERE workspace_id = ${scope.workspaceId}::uuid AND id = ANY(${[...ids]}::uuid[])`;
+      assertReadable(size?.bytes ?? 0);
       const rows = await tx.message.findMany({ where: { AND: [readable(scope), { id: { in: [...ids] } }] } });
       return rows.map(toMessage);
     });

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { assertReadable, PrismaService, type Scope } from '#platform';
 
-import { type ToolCallRecord, toToolCallRecord } from './tool-call-record.js';
+import { sizeOf, type ToolCallRecord, toToolCallRecord } from './tool-call-record.js';
 
 /** Reads tool calls for principals that may read their jobs. Every method takes a Scope and many ids at once, for data loaders. */
 @Injectable()
@@ -27,7 +27,7 @@ export class CallsOfJobsRepository {
     });
   }
 
-  /** Returns tool calls by their ids, and leaves out those that do not exist or that the scope excludes. */
+  /** Returns tool calls by their ids, and leaves out those that do not exist or that the scope excludes. Throws `too_large`. */
   findMany(scope: Scope, ids: readonly string[]): Promise<ToolCallRecord[]> {
     const { workspaceId } = scope;
     return this.prisma.withWorkspace(scope, async (tx) => {
@@ -36,6 +36,7 @@ export class CallsOfJobsRepository {
           AND: [scope.where('ToolCall'), { workspaceId, id: { in: [...ids] }, job: { is: scope.where('Job') } }],
         },
       });
+      assertReadable(sizeOf(rows));
       return rows.map(toToolCallRecord);
     });
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { PrismaService, type PrismaTransaction } from '#platform';
+import { assertReadable, PrismaService, type PrismaTransaction } from '#platform';
 
 import { RESULT_BYTES } from '../project-result.js';
 import { callTests, idsOf } from './call-tests.js';
@@ -27,7 +27,7 @@ import {
   type ToolCallOrder,
   type ToolCallPlace,
 } from './tool-call-filter.js';
-import { type ToolCallRecord, type ToolCallRecordRow, toToolCallRecord } from './tool-call-record.js';
+import { sizeOf, type ToolCallRecord, type ToolCallRecordRow, toToolCallRecord } from './tool-call-record.js';
 
 /** The number of calls that match a filter. */
 export interface HistoryCount {
@@ -208,5 +208,6 @@ async function readCalls(tx: PrismaTransaction, wanted: WantedCalls, statement: 
        JOIN tool_call t ON t.workspace_id = ${statement.bind(workspaceId, 'uuid')} AND t.id = hit.id ${order}`,
     ...statement.values,
   );
+  assertReadable(sizeOf(rows));
   return rows.map(toToolCallRecord);
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, asSubject, type MemberPrincipal } from '#auth';
-import { Redactor } from '#platform';
+import { endTextsOfRequest, Redactor } from '#platform';
 
 import { HistoryAccessRepository } from './history-access.repository.js';
 import type { HistoryPage, HistoryQuery } from './history-query.js';
@@ -90,6 +90,7 @@ export class ToolCallHistory {
     filter: ToolCallFilter,
     { stillThere, onLost }: { readonly stillThere: StillThere; readonly onLost: () => Error },
   ): AsyncGenerator<readonly ToolCallRecord[], void> {
+    endTextsOfRequest(); // pages of any number follow each other
     await this.recordLook(principal, 'tool-calls-exported', { filter: this.shown(principal, filter) });
     const { workspaceId } = principal;
     let after: ToolCallPlace | null = null;

@@ -35,6 +35,12 @@ export interface ToolCallRecord extends Readonly<Pick<ToolCallRow, SameColumn>> 
   readonly finishedAt: number | null;
 }
 
+/** Approximate size of the texts of calls, in bytes. A call has at most 450 KB of them, so it is known early enough after the read. */
+export function sizeOf(rows: readonly ToolCallRecordRow[]): number {
+  const texts = rows.flatMap((row) => [row.arguments, row.approvedArguments, row.executedArguments, row.result]);
+  return texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
+}
+
 /** Maps a row to the public record. */
 export function toToolCallRecord(row: ToolCallRecordRow): ToolCallRecord {
   const { id, jobId, threadId, workflowId, createdBy, round, ordinal, callId, name } = row;

@@ -67,18 +67,25 @@ export class PreparationBudget {
     return this.measure(this.accountOf(userId), work);
   }
 
+  /** Charges work that has been done. */
+  spend(userId: string, tookMs: number): void {
+    this.debit(this.accountOf(userId), tookMs);
+  }
+
   private measure<T>(account: Account, work: () => T): T {
     const began = this.clock.monotonic();
     try {
       return work();
     } finally {
-      const tookMs = this.clock.monotonic() - began;
-      if (tookMs > freeMs) {
-        account.leftMs -= tookMs;
-        if (account.turnMs === 0) this.clock.after(0, () => (account.turnMs = 0));
-        account.turnMs += tookMs;
-      }
+      this.debit(account, this.clock.monotonic() - began);
     }
+  }
+
+  private debit(account: Account, tookMs: number): void {
+    if (tookMs <= freeMs) return;
+    account.leftMs -= tookMs;
+    if (account.turnMs === 0) this.clock.after(0, () => (account.turnMs = 0));
+    account.turnMs += tookMs;
   }
 
   /** Runs the first waiting request as soon as the user has budget, then the next one. */

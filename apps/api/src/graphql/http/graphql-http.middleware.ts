@@ -58,8 +58,8 @@ export class GraphqlHttpMiddleware implements NestMiddleware {
 
   private async open(request: Request, response: Response): Promise<HttpOperation> {
     const who = await this.contexts.enter(credentialsOf(request.headers));
-    markAuthenticated(request);
     const { userId, workspaceId } = who.identity;
+    markAuthenticated(request, userId);
     await readBody(request, userId);
     const requestId = requestIdOf(response);
     const context = this.contexts.make(who, { req: request, requestId, close: nothingToClose });

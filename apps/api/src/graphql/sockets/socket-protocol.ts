@@ -12,7 +12,7 @@ import type { Context, OperationResult, ServerOptions, SubscribePayload } from '
 
 import type { Credentials } from '#auth';
 import { credentialsOf, type GraphqlContext } from '#auth/api';
-import { AppError, LOGGER, type Logger, newId, type RateLimit, rateLimited } from '#platform';
+import { AppError, LOGGER, type Logger, newId, type RateLimit, rateLimited, TextsInMemory } from '#platform';
 
 import { ContextFactory } from '../context-factory.js';
 import { GraphqlExecutor } from '../documents/graphql-executor.js';
@@ -67,6 +67,7 @@ export class SocketProtocol {
     private readonly executor: GraphqlExecutor,
     private readonly sockets: UserSockets,
     private readonly access: SocketAccess,
+    private readonly texts: TextsInMemory,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -168,15 +169,17 @@ export class SocketProtocol {
       context.end();
       return;
     }
+    const request = this.texts.open(userId);
     try {
       await this.executor.within(userId, () => undefined);
       await outlet.drained();
       if (!isWanted(connection, id)) return;
-      const result = await this.executor.runArgs(prepared, args);
+      const result = await request.run(() => this.executor.runArgs(prepared, args));
       if (!isWanted(connection, id)) return;
       const payload = this.toPublic(context.requestId, result);
-      await outlet.send(this.executor.textOf(userId, { id, type: 'next', payload }));
+      await outlet.send(request.run(() => this.executor.textOf(userId, { id, type: 'next', payload })));
     } finally {
+      request.end();
       slots.release();
       context.end();
     }

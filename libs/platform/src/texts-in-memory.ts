@@ -1,0 +1,109 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+import { AppError } from './errors/app-error.js';
+import { type RateLimit, rateLimited } from './errors/reached-limit.js';
+
+/** Maximum size of the texts that one request reads, in UTF-8 bytes: a page has up to a hundred rows, and a text may have many MiB. */
+const requestBytes = 67_108_864;
+/** A request may always read this many bytes, so that large responses of a user do not stop the small ones. */
+const freeBytes = 1_048_576;
+const retryAfterSeconds = 1;
+
+const userLimit: RateLimit = {
+  name: 'unsent_text_bytes_per_user',
+  value: requestBytes,
+  raisedBy: 'fixed',
+  counts: 'bytes of texts in responses of a user that are not yet sent',
+};
+const processLimit: RateLimit = {
+  name: 'unsent_text_bytes',
+  value: 8 * requestBytes,
+  raisedBy: 'fixed',
+  counts: 'bytes of texts in responses of all users that are not yet sent',
+};
+
+const current = new AsyncLocalStorage<RequestTexts>();
+
+/**
+ * Call it before reading the texts. Throws `too_large` if one request reads more than 64 MiB; `rate_limited` if the responses of the user
+ * that are not yet sent have 64 MiB, or those of all users 512 MiB.
+ */
+export function assertReadable(bytes: number): void {
+  const request = current.getStore();
+  if (bytes + (request?.bytes ?? 0) > requestBytes) {
+    const message = `These texts have more than ${requestBytes / 1_048_576} MiB together: ask for smaller pages, or fewer fields`;
+    throw new AppError({ code: 'too_large', message });
+  }
+  request?.add(bytes);
+}
+
+/** The bytes of texts that the current request has read. */
+export function readBytes(): number {
+  return current.getStore()?.bytes ?? 0;
+}
+
+/** Ends the count of the current request, because it continues as a stream, which has a limit of its own for unsent bytes. */
+export function endTextsOfRequest(): void {
+  current.getStore()?.end();
+}
+
+/** The current request is of this user. Call it before the request reads texts. */
+export function countTextsFor(userId: string): void {
+  const request = current.getStore();
+  if (request !== undefined) request.userId = userId;
+}
+
+/** Counts the bytes of texts that the requests of this process have read and not yet sent. */
+export class TextsInMemory {
+  private total = 0;
+  private readonly byUser = new Map<string, number>();
+
+  /** Begins a request. */
+  open(userId = ''): RequestTexts {
+    return new RequestTexts(this, userId);
+  }
+
+  /** Throws `rate_limited`. */
+  assertRoom(userId: string, bytes: number): void {
+    if (bytes + (this.byUser.get(userId) ?? 0) > userLimit.value) throw rateLimited(userLimit, retryAfterSeconds);
+    if (bytes + this.total > processLimit.value) throw rateLimited(processLimit, retryAfterSeconds);
+  }
+
+  change(userId: string, bytes: number): void {
+    this.total += bytes;
+    const left = (this.byUser.get(userId) ?? 0) + bytes;
+    if (left > 0) this.byUser.set(userId, left);
+    else this.byUser.delete(userId);
+  }
+}
+
+/** The texts of one request, until its response has been sent. */
+export class RequestTexts {
+  bytes = 0;
+  private isOver = false;
+
+  /** `userId`: set again when the caller is known; callers without a credential share one limit. */
+  constructor(
+    private readonly all: TextsInMemory,
+    public userId: string,
+  ) {}
+
+  /** Runs `work`, and all asynchronous work that it starts, as part of this request. */
+  run<T>(work: () => T): T {
+    return current.run(this, work);
+  }
+
+  add(bytes: number): void {
+    if (this.isOver) return;
+    if (this.bytes + bytes > freeBytes) this.all.assertRoom(this.userId, bytes);
+    this.bytes += bytes;
+    this.all.change(this.userId, bytes);
+  }
+
+  /** Call it when the response has been sent, or will not be. May be called again. */
+  end(): void {
+    this.isOver = true;
+    this.all.change(this.userId, -this.bytes);
+    this.bytes = 0;
+  }
+}
