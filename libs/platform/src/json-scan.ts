@@ -4,6 +4,8 @@ export interface JsonLimits {
   readonly depth: number;
   /** Maximum number of texts, arrays, objects, commas and colons together, which determine the time and memory of parsing. */
   readonly tokens: number;
+  /** Maximum number of these tokens in the outer levels, down to `depth`. */
+  readonly outer?: { readonly depth: number; readonly tokens: number };
 }
 
 /** No request of this API needs more levels, and recursive code is safe up to this depth. */
@@ -32,6 +34,7 @@ export class JsonScan {
   }
 
   private depth = 0;
+  private outerTokens = 0;
   private isInText = false;
   private isEscaped = false;
 
@@ -42,8 +45,9 @@ export class JsonScan {
    * over local variables take a quarter of the time of a method call for each byte.
    */
   push(bytes: Uint8Array): keyof JsonLimits | null {
-    let { depth, tokens } = this;
-    const { depth: maxDepth, tokens: maxTokens } = this.limits;
+    let { depth, tokens, outerTokens } = this;
+    const { depth: maxDepth, tokens: maxTokens, outer } = this.limits;
+    const outerDepth = outer?.depth ?? 0;
     let i = this.isInText ? this.endOfText(bytes, 0) : 0;
     while (i < bytes.length) {
       const byte = bytes[i++];
@@ -54,12 +58,18 @@ export class JsonScan {
         depth += 1;
         tokens += 1;
         if (depth > maxDepth) return 'depth';
-      } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth -= 1;
-      else if (byte === COMMA || byte === COLON) tokens += 1;
+      } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
+        depth -= 1;
+        continue;
+      } else if (byte === COMMA || byte === COLON) tokens += 1;
+      else continue;
+      if (depth <= outerDepth) outerTokens += 1;
       if (tokens > maxTokens) return 'tokens';
+      if (outer !== undefined && outerTokens > outer.tokens) return 'outer';
     }
     this.depth = depth;
     this.tokens = tokens;
+    this.outerTokens = outerTokens;
     return null;
   }
 

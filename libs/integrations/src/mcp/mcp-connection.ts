@@ -7,7 +7,6 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 
-import type { OutboundError } from '#platform';
 import { defined } from '#platform';
 import { compileSchema, type SchemaCheck, type ToolContext } from '#tools';
 
@@ -122,18 +121,13 @@ export class McpConnection {
   async call({ definition, arguments: args, context }: McpCall): Promise<CallToolResult> {
     const { idempotencyKey, epoch, signal } = context;
     const stop = new AbortController();
-    let failure: OutboundError | undefined;
     const onStop = () => {
       stop.abort('The call was stopped.'); // the server does not need the actual reason
-    };
-    const tooLarge = (error: OutboundError) => {
-      failure ??= error;
-      onStop();
     };
     signal.throwIfAborted();
     const { sessionId } = this.parts.transport;
     signal.addEventListener('abort', onStop, { once: true });
-    this.parts.calls.set(idempotencyKey, { signal: stop.signal, tooLarge });
+    this.parts.calls.set(idempotencyKey, { signal: stop.signal });
     try {
       return await this.client.callTool(
         { name: definition.name, arguments: args, _meta: { [KEY_META]: idempotencyKey, [EPOCH_META]: epoch } },
@@ -146,7 +140,7 @@ export class McpConnection {
         },
       );
     } catch (error) {
-      throw ofCall(toMcpFailure(failure ?? error), sessionId);
+      throw ofCall(toMcpFailure(error), sessionId);
     } finally {
       signal.removeEventListener('abort', onStop);
       this.parts.calls.delete(idempotencyKey);

@@ -2,7 +2,7 @@ import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelconte
 
 import { OutboundError } from '#platform';
 
-import { BROKEN_OFF } from './mcp-http.transport.js';
+import { BROKEN_OFF, TOO_LARGE } from './mcp-http.transport.js';
 
 /**
  * How an exchange with a server failed. `refused`: the response is an error. `session_lost`: the server no longer knows the session and did
@@ -87,6 +87,7 @@ function ofStatus(status: number, cause: unknown): McpFailure {
 
 function ofProtocol(error: ProtocolError): McpFailure {
   if (error.code === BROKEN_OFF) return new McpFailure('broken_off', BROKEN, error);
+  if (error.code === TOO_LARGE) return new McpFailure('unusable', error.message.slice(0, MAX_MESSAGE_LENGTH), error);
   return new McpFailure('refused', `The MCP server refused: ${error.message.slice(0, MAX_MESSAGE_LENGTH)}`, error);
 }
 

@@ -12,8 +12,6 @@ import { defined, JsonScan, OutboundError, systemClock } from '#platform';
 export interface CallInFlight {
   /** Ends the request when it is aborted. The server was notified before. */
   readonly signal: AbortSignal;
-  /** Called if the response exceeds the size limit of the guard: a repetition would not help. */
-  readonly tooLarge: (error: OutboundError) => void;
 }
 
 /** The address of a server, and the headers and fetch function of its requests. */
@@ -25,11 +23,16 @@ export interface McpHttpPlace {
 
 /** JSON-RPC code of an error response that this transport makes if a stream ends without a response; from the range for implementations. */
 export const BROKEN_OFF = -32_099;
+/** The same for a response that exceeds a limit. A repetition would not help. */
+export const TOO_LARGE = -32_098;
 
 const GOODBYE_MS = 1_000;
 
-/** Limits of a message. The client checks each entry of a message against schemas: 50,000 wrong entries block the process for about a second. */
-const MESSAGE_LIMITS = { depth: 200, tokens: 50_000 };
+/**
+ * Limits of a message. The client checks each entry of a list, such as `result.content`, against schemas: 50,000 wrong entries block the
+ * process for about a second. Lists of entries are in the outer four levels, five in a batch; data and JSON Schemas are below them.
+ */
+const MESSAGE_LIMITS = { depth: 200, tokens: 250_000, outer: { depth: 4, tokens: 20_000 } };
 
 /**
  * The official client's transport over streamable HTTP, with two additions: a request whose stream ends without a response fails at once
@@ -40,10 +43,11 @@ export class McpHttpTransport extends StreamableHTTPClientTransport {
   private constructor(
     place: McpHttpPlace,
     private readonly calls: ReadonlyMap<string, CallInFlight>,
+    fetch: FetchLike,
   ) {
     super(new URL(place.url), {
       requestInit: { headers: { ...place.headers } },
-      fetch: watched(place.fetch, calls),
+      fetch,
       redirectPolicy: 'same-origin',
       onInsufficientScope: 'throw',
     });
@@ -51,7 +55,11 @@ export class McpHttpTransport extends StreamableHTTPClientTransport {
 
   /** Opens no connection yet. `calls` is searched by the header `Idempotency-Key` of each request. */
   static to(place: McpHttpPlace, calls: ReadonlyMap<string, CallInFlight>): McpHttpTransport {
-    return new McpHttpTransport(place, calls);
+    const fetch = watched(place.fetch, (response) => {
+      transport.onmessage?.(response);
+    });
+    const transport: McpHttpTransport = new McpHttpTransport(place, calls, fetch);
+    return transport;
   }
 
   /** Notifies a server of 2025 of the end of the session, and waits for at most a second. */
@@ -94,28 +102,42 @@ function brokenOff({ id }: JSONRPCRequest): JSONRPCMessage {
 }
 
 /**
- * Fails a request whose response is too large before the client parses it. A call is also notified: without this, the client only detects that
- * the stream has ended.
+ * Fails a request whose response is too large before the client parses it. `respond` gets an error response to the request: otherwise the
+ * client only detects that an event stream has ended, and may connect again.
  */
-function watched(fetch: FetchLike, calls: ReadonlyMap<string, CallInFlight>): FetchLike {
+function watched(fetch: FetchLike, respond: (response: JSONRPCMessage) => void): FetchLike {
   return async (url, init) => {
-    const call = calls.get(new Headers(init?.headers).get(KEY_HEADER) ?? '');
     const response = await fetch(url, init);
     if (response.body === null) return response;
     const { status, headers } = response;
-    const isStream = headers.get('content-type')?.includes('text/event-stream') === true;
-    return new Response(observed(response.body, { call, messages: new MessageScan(isStream) }), { status, headers });
+    const type = headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase();
+    // The client reads every response to a GET as an event stream.
+    const messages = new MessageScan(type === 'text/event-stream' || init?.method === 'GET');
+    const tooLarge = (error: OutboundError) => {
+      const id = requestIdIn(init?.body);
+      if (id !== undefined) respond({ jsonrpc: '2.0', id, error: { code: TOO_LARGE, message: error.message } });
+    };
+    return new Response(observed(response.body, { tooLarge, messages }), { status, headers });
   };
+}
+
+/** The id of the request in the body of a POST. */
+function requestIdIn(body: unknown): JSONRPCRequest['id'] | undefined {
+  if (typeof body !== 'string') return undefined;
+  const message: unknown = JSON.parse(body); // the client has written it
+  return isJSONRPCRequest(message) ? message.id : undefined;
 }
 
 /**
  * Scans the messages of a response: one JSON text, or those of an event stream, which end at an empty line. A line ends with CR, LF or both
- * (HTML Standard, section 9.2.6).
+ * (HTML Standard, section 9.2.6). Only the field `data` contains a part of a message.
  */
 export class MessageScan {
   private scan = new JsonScan(MESSAGE_LIMITS);
   /** Bytes of the current line so far. */
   private lineBytes = 0;
+  /** Whether the current line may be a field `data`. */
+  private isData = true;
   private isAfterCr = false;
 
   constructor(private readonly isStream: boolean) {}
@@ -142,23 +164,33 @@ export class MessageScan {
   }
 
   private add(bytes: Uint8Array): void {
+    if (this.isStream && this.lineBytes === 0) this.isData = bytes[0] === D || bytes[0] === BOM;
     this.lineBytes += bytes.length;
-    if (this.scan.push(bytes) === null) return;
-    const { depth, tokens } = MESSAGE_LIMITS;
-    const message = `The server's response is larger than allowed: a message has more than ${tokens} JSON tokens or ${depth} levels.`;
+    const exceeded = this.isData ? this.scan.push(bytes) : null;
+    if (exceeded === null) return;
+    const message = `The server's response is larger than allowed: a message has more than ${limitTexts[exceeded]}.`;
     throw new OutboundError({ code: 'outbound_too_large', message });
   }
 }
 
+const { depth, tokens, outer } = MESSAGE_LIMITS;
+const limitTexts = {
+  depth: `${depth} levels`,
+  tokens: `${tokens} JSON tokens`,
+  outer: `${outer.tokens} JSON tokens in its outer ${outer.depth} levels`,
+};
+
 const LF = 0x0a;
 const CR = 0x0d;
+/** The first byte of `data`, and of the byte order mark that a stream may begin with. */
+const [D, BOM] = [0x64, 0xef];
 
 interface Observer {
-  readonly call: CallInFlight | undefined;
+  readonly tooLarge: (error: OutboundError) => void;
   readonly messages: MessageScan;
 }
 
-function observed(body: ReadableStream<Uint8Array>, { call, messages }: Observer): ReadableStream<Uint8Array> {
+function observed(body: ReadableStream<Uint8Array>, { tooLarge, messages }: Observer): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>({
     pull: async (controller) => {
@@ -170,7 +202,7 @@ function observed(body: ReadableStream<Uint8Array>, { call, messages }: Observer
           controller.enqueue(value);
         }
       } catch (error) {
-        if (error instanceof OutboundError && error.code === 'outbound_too_large') call?.tooLarge(error);
+        if (error instanceof OutboundError && error.code === 'outbound_too_large') tooLarge(error);
         controller.error(error);
         await reader.cancel(error).catch(() => undefined);
       }
