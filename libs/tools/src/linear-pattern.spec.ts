@@ -11,6 +11,7 @@ describe('the size of a pattern', () => {
     String.raw`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$`,
     String.raw`^(?:\p{L}|\p{N}){3,200}$`,
     String.raw`(?i)^[\p{L}\p{N} _-]{1,200}@\S+$`,
+    String.raw`(?i)^[a-z\u00c0-\uffff0-9]{1,64}$`,
     `^(?:${Array.from({ length: 300 }, (_, n) => `country${n}`).join('|')})$`,
   ])('accepts a pattern that people write: %s', (pattern) => {
     expect(patternSize(pattern)).toBeLessThan(MAX_PATTERN_SIZE);
@@ -25,6 +26,8 @@ describe('the size of a pattern', () => {
     ['text', 'x'.repeat(5_001)],
     ['a class', `[${'a-z'.repeat(2_000)}]`],
     ['large classes without case', `(?i)${String.raw`\PL`.repeat(60)}`],
+    ['wide ranges without case', '(?i)[B-\u{1e942}C-\u{1e942}]'],
+    ['wide ranges of escapes without case', String.raw`(?i)[\x42-\x{0000000001e942}][\x43-\x{1e942}]`],
   ])('rejects %s as too large', (_, pattern) => {
     expect(patternSize(pattern)).toBeGreaterThan(MAX_PATTERN_SIZE);
     expect(() => linearPattern(pattern, 're2')).toThrow('a pattern is too large');

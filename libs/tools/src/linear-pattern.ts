@@ -16,25 +16,39 @@ export const MAX_PATTERN_SIZE = 5_000;
 export function patternSize(pattern: string): number {
   if (pattern.length > MAX_PATTERN_SIZE) return pattern.length;
   const outer: Piece[] = [];
-  const foldedSize = /\(\?[a-zA-Z]*i/.test(pattern) ? FOLDED_CLASS_SIZE : 0;
+  const isFolded = /\(\?[a-zA-Z]*i/.test(pattern);
   let piece: Piece = START;
   for (const token of tokensOf(pattern)) {
     if (token.text === '(') {
       outer.push(piece);
       piece = START;
     } else if (token.text === ')') piece = add(outer.pop() ?? START, piece.size, piece.size);
-    else if (token.repeats === null) piece = add(piece, token.text.length + foldedSize * largeClassesIn(token.text), 1);
+    else if (token.repeats === null) piece = add(piece, token.text.length + (isFolded ? foldedSize(token.text) : 0), 1);
     else piece = repeat(piece, token.repeats);
   }
   return [...outer, piece].reduce((sum, { size }) => sum + size, 0);
 }
 
-/** With `(?i)`, a class with hundreds of ranges takes as long to compile as this many characters: about 80 µs. */
-const FOLDED_CLASS_SIZE = 100;
+/**
+ * The characters that take as long to compile as the classes of a token with `(?i)`. Classes that may have hundreds of ranges (properties of
+ * Unicode, POSIX classes, and complements) take about 80 µs, as 100 characters; a range takes that time for 3,200 code points.
+ */
+function foldedSize(token: string): number {
+  if (token.length === 1) return 0;
+  const classes = token.match(/\\[pPDSW]|\[:|^\[\^/g)?.length ?? 0;
+  const widths = [...token.matchAll(RANGES)].map(([, from, to]) => Math.max(codeOf(to) - codeOf(from), 0));
+  return 100 * classes + Math.trunc(widths.reduce((sum, width) => sum + width, 0) / 32);
+}
 
-/** Classes that may have hundreds of ranges: properties of Unicode, POSIX classes, and complements. */
-function largeClassesIn(token: string): number {
-  return token.length === 1 ? 0 : (token.match(/\\[pPDSW]|\[:|^\[\^/g) ?? []).length;
+/** `a-z` in a class; each end is one character, or an escape of one. */
+const RANGES =
+  /(\\[xu]\{[^}]*\}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[^]|[^])-(?=(\\[xu]\{[^}]*\}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[^]|[^]))/gu;
+
+function codeOf(end = ''): number {
+  const hex = /^\\[xu]\{?([0-9a-fA-F]+)/.exec(end)?.[1];
+  return hex === undefined
+    ? (end.codePointAt(end.length > 1 && end.startsWith('\\') ? 1 : 0) ?? 0)
+    : Number.parseInt(hex, 16);
 }
 
 /** The part of a group that has been read. */
