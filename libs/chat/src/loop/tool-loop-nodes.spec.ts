@@ -42,6 +42,12 @@ describe('toolLoop of one conversation among others', () => {
     expect(outcome).toMatchObject({ type: 'finished' });
   });
 
+  it('ends with an empty text when the arguments of the capture call are longer than 64 KiB', async () => {
+    const long = JSON.stringify({ a: `${'x'.repeat(65_536)}\u0000` });
+    const { steps } = await play([[calls(['answer', long])]], { capture });
+    expect(steps.at(-1)).toMatchObject({ type: 'round-finished', calls: [], captured: '' });
+  });
+
   it('offers the capture tool alone and forces it', async () => {
     const toolChoice = { type: 'function', function: { name: 'answer' } } as const;
     const { requests } = await play([[[text('no'), finish()]]], { capture, toolChoice, offered: [] });

@@ -1,4 +1,11 @@
-import { isProviderDown, ModelError, type ModelRequest, type ModelUsage, type RequestedCall } from '#models';
+import {
+  isProviderDown,
+  MAX_ARGUMENT_BYTES,
+  ModelError,
+  type ModelRequest,
+  type ModelUsage,
+  type RequestedCall,
+} from '#models';
 import { defined, toStorableText } from '#platform';
 import { isOpen, isUsableCallId, planCalls, type PlannedCall } from '#tools';
 
@@ -139,10 +146,11 @@ function* takeCallIds(
   return reply !== undefined && 'unavailableIds' in reply ? reply.unavailableIds : NO_IDS;
 }
 
-/** The capture call ends the conversation, so other calls of the same response are not run. */
+/** The capture call ends the conversation, so other calls of the same response are not run. Arguments that are too long are not kept. */
 function capturedBy({ capture }: LoopInput, calls: readonly RequestedCall[]): string | null {
   const call = calls.find(({ name }) => name === capture?.function.name);
-  return call === undefined ? null : toStorableText(call.arguments);
+  if (call === undefined) return null;
+  return Buffer.byteLength(call.arguments) > MAX_ARGUMENT_BYTES ? '' : toStorableText(call.arguments);
 }
 
 /**
