@@ -92,7 +92,9 @@ export class AnswerServer {
       isWanted: () => reader.hasSubJobs,
       onChange: (requests) => {
         const send = () =>
-          reader.isOver ? undefined : this.send(reader.takeOfSubJobs(requests), { session, reader, sink });
+          reader.isOver || session.isStopped
+            ? undefined
+            : this.send(reader.takeOfSubJobs(requests), { session, reader, sink });
         taking.then(send).catch((error: unknown) => {
           session.stop(error);
         });
