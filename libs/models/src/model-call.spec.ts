@@ -5,6 +5,7 @@ import { expect, it } from '@jest/globals';
 import { ManualClock, systemClock } from '#platform';
 
 import { ModelCall } from './model-call.js';
+import { StreamTurns } from './stream-turns.js';
 
 const piece = (text: string) => Buffer.from(`data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`);
 const finish = Buffer.from(`data: ${JSON.stringify({ choices: [{ delta: {}, finish_reason: 'stop' }] })}\n\n`);
@@ -19,6 +20,11 @@ class Connection {
     private readonly call: ModelCall,
     private readonly reads: Buffer[],
   ) {}
+
+  /** The number of reads that the call has not received. */
+  get left(): number {
+    return this.reads.length;
+  }
 
   private get flows(): boolean {
     return !this.paused && !this.aborted;
@@ -140,4 +146,142 @@ it('copies the bytes of a document, so that a chunk of one byte takes one byte o
   const parts = await call.next();
   call.release();
   expect(parts?.[0]).toEqual({ type: 'text', text: 'Grüße' });
+});
+
+/** A call that reads a stream, and whose process has time for five slices of 32,768 bytes in a turn of the event loop. */
+function slowCall(reads: Buffer[], signal = new AbortController().signal) {
+  let now = 0;
+  const call = new ModelCall({
+    ...{ clock: systemClock, signal, apiKey: null, turns: new StreamTurns({ monotonic: () => now++ }) },
+    ...{ firstByteTimeoutMs: 60_000, idleTimeoutMs: 60_000, newCallId: () => 'call_1', promptLength: 0 },
+    limits: { maxLineBytes: 1_000_000, maxStreamBytes: 10_000_000, maxArgumentsLength: 1_000, maxToolCalls: 1 },
+  });
+  const connection = new Connection(call, reads);
+  call.onRequestStart(connection);
+  call.onResponseStart(connection, 200, { 'content-type': 'text/event-stream' });
+  return { call, connection };
+}
+
+async function readText(call: ModelCall, onText: (length: number) => void = () => undefined): Promise<string> {
+  let text = '';
+  for (let parts = await call.next(); parts !== undefined; parts = await call.next()) {
+    text += parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+    onText(text.length);
+  }
+  return text;
+}
+
+/** 1.2 MB in 20 reads. */
+const manyReads = () => Array.from({ length: 20 }, () => piece('x'.repeat(60_000)));
+
+it('lets other work of the process run before all bytes that wait are decoded', async () => {
+  const { call, connection } = slowCall([...manyReads(), finish]);
+  connection.resume();
+  let length = 0;
+  const other = setImmediate().then(() => length);
+  const text = await readText(call, (read) => {
+    length = read;
+  });
+  call.release();
+
+  expect(await other).toBeGreaterThan(0);
+  expect(await other).toBeLessThan(text.length);
+  expect(text).toHaveLength(1_200_000);
+});
+
+it.each(['\r', '\n', ': c\n', 'event: x\n'])('lets other work run while it reads only lines of %j', async (line) => {
+  const lines = Buffer.from(line.repeat(65_536 / line.length));
+  const { call, connection } = slowCall([...Array.from({ length: 40 }, () => lines), finish]);
+  connection.resume();
+  const order: string[] = [];
+  const other = setImmediate().then(() => order.push('other'));
+  await readText(call);
+  order.push('end');
+  call.release();
+  await other;
+
+  expect(order).toEqual(['other', 'end']);
+});
+
+it('stops a call whose signal aborts while bytes wait', async () => {
+  const controller = new AbortController();
+  const { call, connection } = slowCall([...manyReads(), finish], controller.signal);
+  connection.resume();
+  const stopped = setImmediate().then(() => {
+    controller.abort(new Error('stopped by a person'));
+  });
+  await expect(readText(call)).rejects.toThrow('stopped by a person');
+  call.release();
+  await stopped;
+
+  expect(connection.aborted).toBe(true);
+});
+
+it('reads all bytes that arrived before an error, also in several turns', async () => {
+  const { call, connection } = slowCall([]);
+  for (const bytes of manyReads()) call.onResponseData(connection, bytes);
+  call.onResponseError(connection, new Error('reset'));
+  let length = 0;
+  const text = readText(call, (read) => {
+    length = read;
+  });
+
+  await expect(text).rejects.toMatchObject({ code: 'model_stream_broken' });
+  call.release();
+  expect(length).toBe(1_200_000);
+});
+
+it('reads nothing after a chunk that is not an object', async () => {
+  const comments = Buffer.from(': c\n'.repeat(10_000));
+  const { call, connection } = slowCall([]);
+  for (const bytes of [piece('Hi'), Buffer.from('data: [1]\n'), comments, piece('late')])
+    call.onResponseData(connection, bytes);
+  let length = 0;
+  const text = readText(call, (read) => {
+    length = read;
+  });
+
+  await expect(text).rejects.toMatchObject({ code: 'model_stream_broken' });
+  call.release();
+  expect(length).toBe('Hi'.length);
+});
+
+it('reads the end of the body after `[DONE]`, although more bytes wait', async () => {
+  const comments = Buffer.from(': c\n'.repeat(100_000));
+  const { call, connection } = slowCall([
+    Buffer.concat([piece('Hi'), finish, Buffer.from('data: [DONE]\n')]),
+    comments,
+  ]);
+  connection.resume();
+  expect(connection.paused).toBe(true);
+
+  expect(await readText(call)).toBe('Hi');
+  call.release();
+  expect(connection).toMatchObject({ paused: false, aborted: false });
+});
+
+it('ends at `[DONE]`, without the megabytes that a server sends after it', async () => {
+  const comments = Buffer.from(': c\n'.repeat(20_000));
+  const reads = Array.from({ length: 100 }, () => comments);
+  const { call, connection } = slowCall([
+    Buffer.concat([piece('Hi'), finish, Buffer.from('data: [DONE]\n')]),
+    ...reads,
+  ]);
+  connection.resume();
+
+  expect(await readText(call)).toBe('Hi');
+  call.release();
+  expect(connection.left).toBeGreaterThan(80);
+});
+
+it('pauses a connection that sends one byte in each chunk', async () => {
+  const bytes = [...Buffer.from(`${': c\n'.repeat(5_000)}${piece('Hi').toString()}${finish.toString()}`)];
+  const reads = bytes.map((byte) => Buffer.of(byte));
+  const { call, connection } = slowCall(reads);
+  connection.resume();
+  expect(connection.paused).toBe(true);
+  expect(reads.length).toBeGreaterThan(15_000);
+
+  expect(await readText(call)).toBe('Hi');
+  call.release();
 });

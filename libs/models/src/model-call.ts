@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici';
 
 import { AppError, type Clock, type Secret, type Timer } from '#platform';
 
+import { ByteCollector } from './byte-collector.js';
 import type { ModelLimits, ModelPart } from './model/model.js';
 import {
   modelAnswerTooLarge,
@@ -16,10 +17,15 @@ import {
 import { parseRetryAfter, providerFailed, readFailure, readFailureBody } from './provider-failure.js';
 import { ErrorInResponse, ResponseReader } from './response-reader.js';
 import { SseDecoder, SseLineTooLong } from './sse-decoder.js';
+import { type StreamTurns, streamTurns } from './stream-turns.js';
 import { ToolCallsTooLarge } from './tool-call-assembler.js';
 
 /** Bytes that may wait for the consumer before the socket is paused. */
 const MAX_WAITING_BYTES = 262_144;
+/** Maximum chunks that may wait: a server can send one byte in each, and each chunk takes about 160 bytes besides. */
+const MAX_WAITING_CHUNKS = 4_096;
+/** Bytes that are decoded at once. The lines of a slice take 1 to 10 ms at most; a longer line is decoded as a whole. */
+const SLICE_BYTES = 32_768;
 /** Maximum bytes that are read of the body of a failure. */
 const MAX_FAILURE_BYTES = 65_536;
 /**
@@ -41,15 +47,20 @@ export interface ModelCallOptions {
   readonly promptLength: number;
   /** See `ModelRequest`. */
   readonly onData?: (() => void) | undefined;
+  /** Those of the process by default. */
+  readonly turns?: StreamTurns;
 }
+
+const NO_BYTES = Buffer.alloc(0);
 
 type Mode = 'starting' | 'stream' | 'document' | 'failure';
 
 /**
  * One attempt: an undici handler that receives bytes, and an iterator that returns batches of parts. Arriving bytes are only buffered; they are
- * decoded when the consumer asks for parts, so all chunks of one read of the socket cost one wake-up and one decoding. An attempt ends in one of
- * three ways: the server ends the body (`hasEnded`), an error ends it (`failure`), or the signal aborts it. Bytes that arrived before an error are
- * still read, and a response that was complete by then stays complete.
+ * decoded when the consumer asks for parts, so all chunks of one read of the socket cost one wake-up and one decoding. Bytes that take long are
+ * decoded in several turns of the event loop. An attempt ends in one of three ways: the server ends the body (`hasEnded`), an error ends it
+ * (`failure`), or the signal aborts it. Bytes that arrived before an error are still read, and a response that was complete by then stays
+ * complete.
  */
 export class ModelCall implements Dispatcher.DispatchHandler {
   private readonly reader: ResponseReader;
@@ -58,9 +69,12 @@ export class ModelCall implements Dispatcher.DispatchHandler {
   private mode: Mode = 'starting';
   private status = 0;
   private retryAfterSeconds: number | undefined;
+  /** The chunks that wait to be decoded, after the bytes in `block`. */
   private waiting: Buffer[] = [];
+  private block: Buffer = NO_BYTES;
+  /** The bytes of `block` and `waiting` together. */
   private waitingBytes = 0;
-  private readonly body = new WholeBody();
+  private readonly body = new ByteCollector();
   private totalBytes = 0;
   private hasEnded = false;
   private hasFinished = false;
@@ -69,11 +83,13 @@ export class ModelCall implements Dispatcher.DispatchHandler {
   private timer: Timer | undefined;
   /** When the consumer began to wait, or when the last line of a stream or the last bytes of a document arrived. Monotonic ms. */
   private quietSince = 0;
+  private readonly turns: StreamTurns;
 
   constructor(private readonly options: ModelCallOptions) {
     options.signal.addEventListener('abort', this.onAbort);
     this.reader = new ResponseReader(options);
     this.decoder = new SseDecoder(this.reader, options.limits.maxLineBytes);
+    this.turns = options.turns ?? streamTurns;
     this.timer = options.clock.after(options.firstByteTimeoutMs, () => {
       this.fail(modelTimedOut('first_byte', false));
     });
@@ -85,8 +101,11 @@ export class ModelCall implements Dispatcher.DispatchHandler {
   async next(): Promise<readonly ModelPart[] | undefined> {
     let completed: number | undefined;
     for (;;) {
+      const decoded = this.hasBytes ? this.turns.run(this.decodeSlice) : undefined;
+      if (decoded !== undefined) await decoded;
       const parts = this.read();
       if (parts === undefined || parts.length > 0) return parts;
+      if (this.hasBytes) continue;
       // Bytes that complete no line are no progress: a line could arrive for hours.
       if (completed !== this.decoder.completed) this.quietSince = this.options.clock.monotonic();
       completed = this.decoder.completed;
@@ -134,7 +153,7 @@ export class ModelCall implements Dispatcher.DispatchHandler {
     if (this.totalBytes > this.options.limits.maxStreamBytes) this.fail(modelAnswerTooLarge());
     else if (this.mode !== 'stream') this.limitBody(controller);
     else if (this.wake !== undefined) this.notify();
-    else if (this.waitingBytes > MAX_WAITING_BYTES) controller.pause();
+    else if (this.waitingBytes > MAX_WAITING_BYTES || this.waiting.length > MAX_WAITING_CHUNKS) controller.pause();
   }
 
   onResponseEnd(): void {
@@ -189,12 +208,17 @@ export class ModelCall implements Dispatcher.DispatchHandler {
     });
   }
 
+  /** Whether bytes wait to be decoded. Those after `[DONE]` are ignored. */
+  private get hasBytes(): boolean {
+    return this.waitingBytes > 0 && !this.reader.isOver;
+  }
+
   /** Returns the parts that are available now; undefined after the last. */
   private read(): readonly ModelPart[] | undefined {
     if (this.hasFinished) return undefined;
     this.options.signal.throwIfAborted();
     // A resumed connection may deliver the next bytes at once, and even the end. Bytes are decoded before the end is read.
-    while (this.mode === 'stream' && this.waitingBytes > 0) this.decode();
+    if (this.hasBytes) return this.reader.take();
     const isBroken = this.failure !== undefined;
     if (this.reader.isOver || (isBroken && this.reader.isComplete)) return this.finish();
     if (!this.hasEnded || isBroken) {
@@ -205,22 +229,37 @@ export class ModelCall implements Dispatcher.DispatchHandler {
     return this.mode === 'failure' ? this.throwHttpFailure() : this.finish();
   }
 
-  private decode(): void {
-    const bytes = this.takeWaiting();
+  /** Returns false if no bytes are left. */
+  private readonly decodeSlice = (): boolean => {
+    if (!this.hasBytes) return false;
+    const bytes = this.takeSlice();
     try {
       this.decoder.push(bytes);
     } catch (error) {
       this.fail(this.toReadingError(error));
+      this.discardWaiting();
     }
-    if (this.controller?.paused === true) this.controller.resume();
+    if (this.reader.isOver) this.discardWaiting();
+    if (this.waitingBytes === 0 && this.controller?.paused === true) this.controller.resume();
+    return this.hasBytes;
+  };
+
+  private takeSlice(): Buffer {
+    if (this.block.length === 0) {
+      const [first] = this.waiting;
+      this.block = this.waiting.length === 1 && first !== undefined ? first : Buffer.concat(this.waiting);
+      this.waiting = [];
+    }
+    const slice = this.block.subarray(0, SLICE_BYTES);
+    this.block = slice.length === this.block.length ? NO_BYTES : this.block.subarray(SLICE_BYTES);
+    this.waitingBytes -= slice.length;
+    return slice;
   }
 
-  private takeWaiting(): Buffer {
-    const [first] = this.waiting;
-    const bytes = this.waiting.length === 1 && first !== undefined ? first : Buffer.concat(this.waiting);
+  private discardWaiting(): void {
+    this.block = NO_BYTES;
     this.waiting = [];
     this.waitingBytes = 0;
-    return bytes;
   }
 
   private finish(): readonly ModelPart[] {
@@ -265,30 +304,6 @@ export class ModelCall implements Dispatcher.DispatchHandler {
     const reported = readFailureBody(this.body.toText());
     const hint = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
     throw providerFailed({ ...reported, status, afterFirstByte: false, ...hint }, this.options.apiKey);
-  }
-}
-
-/**
- * A body that is read as a whole. Its bytes are copied, because the Buffer object of a chunk takes about 160 bytes, and a server can send
- * one byte in each chunk.
- */
-class WholeBody {
-  length = 0;
-  private bytes = Buffer.alloc(0);
-
-  add(chunk: Buffer): void {
-    const length = this.length + chunk.length;
-    if (length > this.bytes.length) {
-      const larger = Buffer.allocUnsafe(Math.max(length, 2 * this.bytes.length));
-      this.bytes.copy(larger, 0, 0, this.length);
-      this.bytes = larger;
-    }
-    chunk.copy(this.bytes, this.length);
-    this.length = length;
-  }
-
-  toText(): string {
-    return this.bytes.toString('utf8', 0, this.length);
   }
 }
 

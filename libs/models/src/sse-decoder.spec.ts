@@ -92,4 +92,10 @@ describe('SseDecoder', () => {
     expect(() => decode(long.subarray(0, 150), [50, 90], 100)).toThrow(SseLineTooLong);
     expect(() => decode(Buffer.from('data: {\n'.repeat(100)), [], 100)).toThrow(SseLineTooLong);
   });
+
+  it('refuses a payload of more than 100,000 lines', () => {
+    expect(() => of(`data: [\n${'data:\n'.repeat(100_000)}`)).toThrow(SseLineTooLong);
+    const lines = `data: [\n${'data:\n'.repeat(60_000)}data: 1]\n\n`;
+    expect(of(lines.repeat(2))).toHaveLength(2);
+  });
 });
