@@ -4,6 +4,7 @@ import { Redactor, Secret } from '#platform';
 
 import type { Model, ModelPart } from './model/model.js';
 import { withoutSecrets } from './model-catalog.js';
+import { StreamTurns } from './stream-turns.js';
 
 const SECRET = 'correct-horse-"battery"';
 
@@ -14,7 +15,8 @@ async function redacted(parts: readonly ModelPart[]): Promise<readonly ModelPart
     },
   };
   const redactor = new Redactor([new Secret(SECRET), new Secret('plain-secret')]).everything;
-  const clean = withoutSecrets(model, redactor);
+  let now = 0;
+  const clean = withoutSecrets(model, redactor, new StreamTurns({ monotonic: () => now++ }));
   const all: ModelPart[] = [];
   for await (const batch of clean.stream({ model: 'm', messages: [] }, new AbortController().signal))
     all.push(...batch);
@@ -55,13 +57,21 @@ describe('a model without secrets', () => {
       );
   });
 
+  it('redacts a secret in a long text, wherever it is', async () => {
+    for (const before of [0, 8_185, 8_192, 16_380])
+      expect(await redacted([{ type: 'text', text: `${'.'.repeat(before)}plain-secret${'.'.repeat(9_000)}` }])).toEqual(
+        [{ type: 'text', text: `${'.'.repeat(before)}[redacted]${'.'.repeat(9_000)}` }],
+      );
+  });
+
   const callsOf = (...texts: string[]): ModelPart[] => [
     { type: 'tool-calls', calls: texts.map((text, index) => ({ callId: `c${index}`, name: 'send', arguments: text })) },
   ];
   it.each<[string, readonly ModelPart[]]>([
     ['two calls with long arguments', callsOf('{"a":[]}'.padEnd(65_536), '{}')],
     ['the pieces of very long arguments', callsOf('x'.repeat(65_537))],
-    ['the parts of a batch of 100', Array.from({ length: 100 }, () => ({ type: 'text', text: '.' }))],
+    ['many parts of a batch', Array.from({ length: 100 }, () => ({ type: 'text', text: '.' }))],
+    ['the pieces of a very long text', [{ type: 'text', text: 'x'.repeat(65_537) }]],
   ])('lets other work run between %s', async (_, parts) => {
     let hasRun = false;
     const other = new Promise<void>((resolve) => {

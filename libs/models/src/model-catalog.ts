@@ -21,6 +21,7 @@ import { type Endpoint, instanceEndpoint, ownKeyEndpoint } from './providers/ins
 import type { StoredEndpoint } from './providers/model-providers.repository.js';
 import { providerKeyPlace } from './providers/provider-key-place.js';
 import { WorkspaceModels } from './providers/workspace-models.js';
+import { streamTurns } from './stream-turns.js';
 
 /** The fields of a job by which its model is found. */
 export interface ModelJob {
@@ -148,16 +149,22 @@ export class ModelCatalog implements OnApplicationShutdown {
  * conversation cannot leak through a response or a tool. A possible beginning of a secret is buffered until the next part. All
  * other text is unchanged.
  */
-export function withoutSecrets(model: Model, redactor: KnownRedactor): Model {
+export function withoutSecrets(model: Model, redactor: KnownRedactor, turns = streamTurns): Model {
   return {
     async *stream(request, signal) {
       const streams = { text: redactor.knownStream(), reasoning: redactor.knownStream() };
       for await (const parts of model.stream(request, signal)) {
         const clean: ModelPart[] = [];
-        for (const [index, part] of parts.entries()) {
-          if (index % PARTS_AT_ONCE === PARTS_AT_ONCE - 1) await letOthersRun(signal);
+        for (const part of parts) {
           if (part.type === 'text' || part.type === 'reasoning') {
-            clean.push(...toParts(part.type, streams[part.type].push(part.text)));
+            const pieces = new Pieces(part.text, streams[part.type]);
+            while (pieces.isLeft) {
+              const redacted = turns.run(pieces.redactNext);
+              if (redacted === undefined) continue;
+              await redacted;
+              signal.throwIfAborted();
+            }
+            clean.push(...toParts(part.type, pieces.shown));
             continue;
           }
           clean.push(...toParts('reasoning', streams.reasoning.end()), ...toParts('text', streams.text.end()));
@@ -172,6 +179,29 @@ export function withoutSecrets(model: Model, redactor: KnownRedactor): Model {
 }
 
 type KnownRedactor = Pick<TextRedactor, 'redactKnown' | 'knownStream'>;
+type RedactingStream = ReturnType<TextRedactor['knownStream']>;
+
+/** A text that is redacted in pieces. */
+class Pieces {
+  shown = '';
+  private at = 0;
+
+  constructor(
+    private readonly text: string,
+    private readonly stream: RedactingStream,
+  ) {}
+
+  get isLeft(): boolean {
+    return this.at < this.text.length;
+  }
+
+  readonly redactNext = (): boolean => {
+    const end = this.at + TEXT_PIECE_LENGTH;
+    this.shown += this.stream.push(this.text.slice(this.at, end));
+    this.at = end;
+    return this.isLeft;
+  };
+}
 
 function toParts(type: 'text' | 'reasoning', text: string): readonly ModelPart[] {
   return text === '' ? [] : [{ type, text }];
@@ -202,10 +232,10 @@ async function cleanCalls(
   return clean;
 }
 
-/** Parts of a batch that are redacted at once: each may be compared again with 16,384 buffered characters, which takes 40 µs. */
-const PARTS_AT_ONCE = 100;
+/** Characters of text that are redacted between two looks at the clock. If they are all escapes, they take 2 ms. */
+const TEXT_PIECE_LENGTH = 8_192;
 
-/** Characters that are redacted at once. */
+/** Characters of a call that are redacted at once. */
 const PIECE_LENGTH = 65_536;
 
 /** Redacts a long text in pieces, and lets other work of the process run between them. */
