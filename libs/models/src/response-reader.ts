@@ -94,6 +94,13 @@ export class IncompleteResponse extends Error {}
 
 /** Maximum number of attempts to learn the template of a stream. If all chunks of a stream differ, only these attempts are wasted. */
 const MAX_LESSONS = 8;
+/** UTF-16 units of a chunk that can be a template, as a long chunk would be parsed twice. Pieces of text are far shorter. */
+const MAX_LESSON_LENGTH = 65_536;
+/**
+ * Maximum tokens of a chunk or document (see `parseJson`), which then takes 50 ms at most. Text and arguments are one token each, so only a
+ * list of probabilities could have more, which this client does not read.
+ */
+const MAX_TOKENS = 250_000;
 const TEXT_FIELDS: readonly TextField[] = ['content', 'reasoning_content', 'reasoning'];
 
 type Json = Readonly<Record<string, unknown>>;
@@ -152,7 +159,7 @@ export class ResponseReader implements SseSink {
   }
 
   unknownLine(line: string): void {
-    if (this.isDone || !line.startsWith('{')) return;
+    if (this.isDone || !line.startsWith('{') || !line.includes('"error"')) return;
     const value = parse(line);
     if (isObject(value) && value['error'] !== undefined) throw new ErrorInResponse(value['error']);
   }
@@ -252,7 +259,7 @@ export class ResponseReader implements SseSink {
   }
 
   private learn(field: TextField, document: string): void {
-    if (this.lessons >= MAX_LESSONS) return;
+    if (this.lessons >= MAX_LESSONS || document.length > MAX_LESSON_LENGTH) return;
     this.lessons++;
     this.template = TextTemplate.learn(field, document, (probe) => {
       const value = parse(probe);
@@ -304,7 +311,7 @@ function isObject(value: unknown): value is Json {
 
 function parse(text: string): unknown {
   try {
-    return parseJson(text);
+    return parseJson(text, MAX_TOKENS);
   } catch {
     return undefined;
   }

@@ -62,6 +62,12 @@ describe('parseJson', () => {
     expect(() => parseJson(text)).toThrow(problem);
   });
 
+  it('rejects a text with more tokens than its caller allows', () => {
+    const text = `[${'1,'.repeat(998)}1]`;
+    expect(parseJson(text, 999)).toHaveLength(999);
+    expect(() => parseJson(text, 998)).toThrow('more than 998 tokens');
+  });
+
   it('rejects a text that is not JSON', () => {
     expect(() => parseJson('{"a":')).toThrow(SyntaxError);
   });
