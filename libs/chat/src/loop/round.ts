@@ -124,13 +124,8 @@ export class RoundResponse {
   }
 }
 
+/** The characters of the text that fit into the bytes. */
 function cutTo(text: string, bytes: number): string {
-  let left = bytes;
-  let length = 0;
-  for (const character of text) {
-    left -= Buffer.byteLength(character);
-    if (left < 0) break;
-    length += character.length;
-  }
-  return text.slice(0, length);
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(Math.max(0, bytes)));
+  return text.slice(0, read);
 }
