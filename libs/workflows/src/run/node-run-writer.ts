@@ -12,11 +12,12 @@ import { nodeRunRow } from './node-run.part.js';
 export class NodeRunWriter {
   constructor(private readonly context: Pick<LeaseContext, 'run' | 'facts'>) {}
 
-  /** Call it before the node runs. `isKept`: writes the row now; otherwise only when the node has ended. */
-  begin(row: NodeRunRow, isKept: boolean): void {
+  /** Call it before the node runs. `isNew`: the row is not stored yet. */
+  begin(row: NodeRunRow, isNew: boolean): void {
     const { run, facts } = this.context;
     if (facts.begin(row.ordinal)) run.append({ events: [nodeStarted(run.job.jobId, row)] });
-    if (isKept) this.append(facts.completed(row));
+    // Without the row, a later worker publishes the start again. If the node ends before the next commit, only its last row is written.
+    if (isNew) this.append(facts.completed(row));
     crashpoint('after-node-start');
   }
 

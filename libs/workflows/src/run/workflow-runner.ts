@@ -1,5 +1,5 @@
 import { Draining, endsJob, type JobRun } from '#jobs';
-import { systemClock, type Timer } from '#platform';
+import { systemClock, type Timer, TimeSlice } from '#platform';
 
 import { LIMITS } from '../definition/limits.js';
 import { isFinished, type NodeRunRow } from '../engine/node-run.js';
@@ -97,8 +97,8 @@ export type RunnerOutcome =
   /** Another worker continues the run, or no worker does: the signal of the run has the reason. */
   | { readonly type: 'released' };
 
-/** This many pure nodes take about 10 ms. */
-const turnsAtOnce = 100;
+/** The commands whose execution may take long before it first waits, because it evaluates expressions. */
+const working: ReadonlySet<RunCommand['type']> = new Set(['run', 'decide', 'list']);
 
 /** The dependencies of one lease's run of a workflow. */
 export interface RunnerDependencies {
@@ -110,6 +110,8 @@ export interface RunnerDependencies {
   readonly pauseMs: number;
   /** Reads which awaited requests and calls are settled. */
   readonly answersTo: (awaited: Awaited) => Promise<Answers>;
+  /** Absent: a slice of the process's time. */
+  readonly slice?: Pick<TimeSlice, 'isOver' | 'nextTurn'>;
 }
 
 /**
@@ -122,15 +124,17 @@ export class WorkflowRunner {
   private readonly limits: BudgetWatch;
   private readonly pool: WorkPool;
   private readonly events: RunEvent[] = [];
-  private wake: (() => void) | undefined;
+  private readonly slice: Pick<TimeSlice, 'isOver' | 'nextTurn'>;
+  private resume: (() => void) | undefined;
+  /** Something happened since the state was last looked at. */
+  private isWoken = false;
   private result: RunResult | undefined;
   private isReleased = false;
-  /** Pure nodes since the last one with an effect outside. */
-  private turns = 0;
 
   constructor(private readonly dependencies: RunnerDependencies) {
-    const { plan, context, budget, pauseMs, engine, answersTo } = dependencies;
-    const wake = () => this.wake?.();
+    const { plan, context, budget, pauseMs, engine, answersTo, slice = new TimeSlice() } = dependencies;
+    const { wake } = this;
+    this.slice = slice;
     this.limits = new BudgetWatch(budget, context.run, { workflowName: plan.graph.name, pauseMs, wake });
     const nodes = new PlanNodes(plan);
     this.work = new NodeWork(nodes, context.run, context.services, new NodeHooks(context));
@@ -152,9 +156,9 @@ export class WorkflowRunner {
       this.pool.answerArrived();
     };
     try {
-      this.watchBudget();
-      this.execute(engine.start());
+      await this.watchBudget();
       if (signal.aborted) this.onAbort();
+      await this.execute(engine.start());
       return await this.runUntilIdle();
     } finally {
       this.limits.stop();
@@ -167,8 +171,9 @@ export class WorkflowRunner {
   private async runUntilIdle(): Promise<RunnerOutcome> {
     const { engine, context } = this.dependencies;
     for (;;) {
-      this.watchBudget(); // stored before anything that depends on it
-      for (const event of this.events.splice(0)) this.execute(engine.handle(event));
+      this.isWoken = false;
+      await this.watchBudget(); // stored before anything that depends on it
+      for (const event of this.events.splice(0)) await this.execute(engine.handle(event));
       if (this.result !== undefined) return { type: 'ended', result: this.result, gaveUp: this.pool.gaveUp };
       this.pool.lookIfMissed();
       if (this.pool.isIdle && this.events.length === 0) {
@@ -182,8 +187,15 @@ export class WorkflowRunner {
     }
   }
 
-  private execute(commands: readonly RunCommand[]): void {
-    for (const command of commands) this.executeOne(command);
+  /**
+   * Before a command that may take long, other work of the process runs if the slice is over. Commits may happen meanwhile: the engine, rebuilt from
+   * the rows of the earlier commands, returns this command again.
+   */
+  private async execute(commands: readonly RunCommand[]): Promise<void> {
+    for (const command of commands) {
+      if (working.has(command.type) && this.slice.isOver) await this.slice.nextTurn();
+      this.executeOne(command);
+    }
   }
 
   private executeOne(command: RunCommand): void {
@@ -219,9 +231,8 @@ export class WorkflowRunner {
   }
 
   private begin(row: NodeRunRow, isNew: boolean): void {
-    const isPure = this.work.isPure(row);
-    this.writer.begin(row, isNew && !isPure);
-    if (!this.mayBegin() || (isPure && this.executeNow(row))) return;
+    this.writer.begin(row, isNew);
+    if (this.mayBegin() && this.work.isPure(row) && this.executeNow(row)) return;
     this.assign(row, (assignment) => this.work.execute(assignment));
   }
 
@@ -253,11 +264,11 @@ export class WorkflowRunner {
     this.pool.abort(reason);
     if (endsJob(reason)) this.events.push({ type: 'cancelled' });
     else this.isReleased = true;
-    this.wake?.();
+    this.wake();
   };
 
-  private watchBudget(): void {
-    if (this.limits.look()) this.execute(this.dependencies.engine.handle({ type: 'exhausted' }));
+  private async watchBudget(): Promise<void> {
+    if (this.limits.look()) await this.execute(this.dependencies.engine.handle({ type: 'exhausted' }));
   }
 
   /** The ids that the run waits for; null: the run has ended. Called only if no node is executed, because such a node may be the last. */
@@ -269,18 +280,17 @@ export class WorkflowRunner {
     return null;
   }
 
-  private async nextEvents(): Promise<void> {
-    if (this.events.length > 0) return this.giveWay();
-    await new Promise<void>((resolve) => {
-      this.wake = resolve;
-    });
-    this.wake = undefined;
-  }
+  private readonly wake = (): void => {
+    this.isWoken = true;
+    this.resume?.();
+  };
 
-  /** Lets other work of this process run after 100 nodes. */
-  private async giveWay(): Promise<void> {
-    this.turns += 1;
-    if (this.turns % turnsAtOnce === 0) await new Promise((resolve) => setImmediate(resolve));
+  private async nextEvents(): Promise<void> {
+    if (this.events.length > 0 || this.isWoken) return;
+    await new Promise<void>((resolve) => {
+      this.resume = resolve;
+    });
+    this.resume = undefined;
   }
 }
 

@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { ManualClock } from './clock.js';
+import { TimeSlice } from './time-slice.js';
+
+describe('TimeSlice', () => {
+  it('ends after 10 ms of work in one turn of the event loop, waits within the turn included', async () => {
+    const clock = new ManualClock();
+    const slice = new TimeSlice(clock);
+    const seen: boolean[] = [];
+    for (let step = 0; step < 4; step += 1) {
+      seen.push(slice.isOver);
+      clock.advance(4);
+      await Promise.resolve();
+    }
+    expect(seen).toEqual([false, false, false, true]);
+  });
+
+  it('counts no time before the turn in which the work continues', async () => {
+    const clock = new ManualClock();
+    const slice = new TimeSlice(clock);
+    expect(slice.isOver).toBe(false);
+    await new Promise(setImmediate);
+    clock.advance(1_000);
+    expect(slice.isOver).toBe(false);
+  });
+
+  it('begins again in the next turn, after other work of the process', async () => {
+    const clock = new ManualClock();
+    const slice = new TimeSlice(clock);
+    const order: string[] = [];
+    expect(slice.isOver).toBe(false);
+    clock.advance(10);
+    expect(slice.isOver).toBe(true);
+    setImmediate(() => {
+      order.push('other work');
+    });
+    await slice.nextTurn();
+    order.push('this work');
+    expect(order).toEqual(['other work', 'this work']);
+    clock.advance(9);
+    expect(slice.isOver).toBe(false);
+    clock.advance(1);
+    expect(slice.isOver).toBe(true);
+  });
+});
