@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 
-import { ManualClock } from '#platform';
+import { ManualClock, Redactor, Secret } from '#platform';
 
 import { defineTool } from './define-tool.js';
-import { executeToolCall, type ToolOutcome } from './execute-tool-call.js';
+import { executeToolCall, type ToolOutcome, type ToolRun } from './execute-tool-call.js';
 import type { Tool, ToolContext } from './tool.js';
 import { ToolArgumentsError } from './tools.errors.js';
 
@@ -13,7 +13,7 @@ interface Options {
   readonly effect?: Tool['effect'];
   readonly signal?: AbortSignal;
   readonly clock?: ManualClock;
-  readonly redact?: (text: string) => string;
+  readonly redactor?: ToolRun['redactor'];
 }
 
 const input = z.object({ a: z.string(), n: z.number().default(7) });
@@ -36,14 +36,14 @@ function run(
     now: () => clock.now(),
     progress: () => undefined,
   };
-  const redact = options.redact === undefined ? {} : { redact: options.redact };
+  const redactor = options.redactor === undefined ? {} : { redactor: options.redactor };
   return executeToolCall({
     tool,
     arguments: options.args ?? '{"a":"1"}',
     context,
     defaultTimeoutMs: 10_000,
     clock,
-    ...redact,
+    ...redactor,
   });
 }
 
@@ -200,23 +200,23 @@ describe('executeToolCall', () => {
   });
 
   it('redacts results and reasons', async () => {
-    const redact = (text: string): string => text.replaceAll('sk-secret', '***');
-    expect((await run(() => 'key sk-secret', { redact })).modelText).toBe('key ***');
+    const redactor = new Redactor([new Secret('sk-secret')]).of('w');
+    expect((await run(() => 'key sk-secret', { redactor })).modelText).toBe('key [redacted]');
     const failed = await run(
       () => {
         throw new Error('bad sk-secret');
       },
-      { redact },
+      { redactor },
     );
-    expect(failed.modelText).toBe('Error executing tool "x": bad ***');
+    expect(failed.modelText).toBe('Error executing tool "x": bad [redacted]');
   });
 
   it('contains no part of a secret where a long error is truncated', async () => {
-    const redact = (text: string): string => text.replaceAll('sk-secret', '***');
+    const redactor = new Redactor([new Secret('sk-secret')]).of('w');
     const fail = () => {
       throw new Error(`${'x'.repeat(996)}sk-secret`);
     };
-    expect((await run(fail, { redact })).modelText).toBe(`Error executing tool "x": ${'x'.repeat(996)}***`);
+    expect((await run(fail, { redactor })).modelText).toBe(`Error executing tool "x": ${'x'.repeat(996)}[red`);
   });
 
   it('returns a preview of a large result, and the whole result beside it', async () => {

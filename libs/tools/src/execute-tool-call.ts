@@ -1,4 +1,4 @@
-import { type Clock, toStorableText } from '#platform';
+import { type Clock, type TextRedactor, toStorableText } from '#platform';
 
 import { CANCELLED_TEXT, UNKNOWN_OUTCOME_TEXT } from './model-text.js';
 import { projectResult } from './project-result.js';
@@ -19,7 +19,7 @@ export interface ToolRun {
   readonly defaultTimeoutMs: number;
   readonly clock: Clock;
   /** Removes known secrets from the output of a tool. */
-  readonly redact?: (text: string) => string;
+  readonly redactor?: Pick<TextRedactor, 'redact' | 'redactLong'>;
 }
 
 /** How a call ended, with all fields of the ledger. */
@@ -65,7 +65,7 @@ async function settle(run: ToolRun): Promise<Settlement> {
 
 async function handle(run: ToolRun, args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Settlement> {
   const value = await run.tool.handler?.(args, { ...run.context, signal });
-  const { durable: result, whole, bytes } = toKeptResult(redacted(run, toText(value)), run.context.callId);
+  const { durable: result, whole, bytes } = toKeptResult(await shownResult(run, toText(value)), run.context.callId);
   return { status: 'completed', result, ...(whole === null ? {} : { whole, resultBytes: bytes }) };
 }
 
@@ -113,15 +113,15 @@ function failed(
   return { status, failure: { phase, message } };
 }
 
-function redacted(run: ToolRun, text: string): string {
-  return toStorableText(run.redact === undefined ? text : run.redact(text));
+async function shownResult({ redactor }: ToolRun, text: string): Promise<string> {
+  return toStorableText(redactor === undefined ? text : await redactor.redactLong(text));
 }
 
 /** The reason is redacted before it is cut, so that the cut cannot leave half of a secret. */
-function shownReason(run: ToolRun, error: unknown): string {
+function shownReason({ redactor }: ToolRun, error: unknown): string {
   const text = error instanceof Error ? error.message : typeof error === 'string' ? error : '';
   const reason = text.trim() === '' ? 'it failed without a reason' : text;
-  return toStorableText(redacted(run, reason).slice(0, MAX_REASON_LENGTH));
+  return toStorableText((redactor?.redact(reason) ?? reason).slice(0, MAX_REASON_LENGTH));
 }
 
 function toText(value: unknown): string {

@@ -159,7 +159,7 @@ export class ToolRunner {
       },
       defaultTimeoutMs: this.config.values.TOOL_TIMEOUT_MS,
       clock: systemClock,
-      redact: (text) => redactor.redact(text),
+      redactor,
     });
     crashpoint('tool-in-flight');
     const outcome = await ended;

@@ -65,3 +65,27 @@ describe('a redacting stream for known secrets', () => {
     expect(stream.push('a'.repeat(20_000))).toBe('[redacted]');
   });
 });
+
+describe('the redaction of a long text', () => {
+  const long = Array.from({ length: 40_000 }, (_, i) => String.fromCharCode(97 + ((i * i) % 26))).join('');
+  const keys = ['sk-Pr0vider/key+42', long];
+  const redactor = new Redactor(keys.map((key) => new Secret(key))).everything;
+
+  it.each([0, 1, 17, 250, 39_999])(
+    'hides a secret of which %d characters are before the end of a piece',
+    async (before) => {
+      for (const key of [...keys, percent(keys[0] ?? ''), `Bearer ${'x'.repeat(500)}`]) {
+        const text = `${' '.repeat(65_536 - before)}${key} and no more ${'y'.repeat(70_000)}`;
+        expect(await redactor.redactLong(text)).toBe(redactor.redact(text));
+      }
+    },
+  );
+
+  it('lets other work of the process run meanwhile', async () => {
+    const order: string[] = [];
+    setImmediate(() => order.push('other work'));
+    await redactor.redactLong(String.raw`\u0073`.repeat(500_000));
+    order.push('redacted');
+    expect(order).toEqual(['other work', 'redacted']);
+  });
+});

@@ -97,7 +97,7 @@ export class CallExecution {
       },
       defaultTimeoutMs: this.config.values.TOOL_TIMEOUT_MS,
       clock: this.clock,
-      redact: (text) => this.redact(call, text),
+      redactor: this.redactor.of(call.workspaceId),
     });
     crashpoint('tool-in-flight');
     const outcome = await ended;

@@ -32,7 +32,7 @@ it('RunningNode tracks the request of an HTTP node as work of its run, from the 
     services: {
       hosts: { of: () => Promise.resolve([]) },
       fetch: { request: () => note('request').then(() => ({ status: 201, body: Buffer.from('made') })) },
-      redactor: { of: () => ({ redact: (text: string) => text }) },
+      redactor: { of: () => ({ redactLong: (text: string) => Promise.resolve(text) }) },
     },
   };
   // The request of a node reads no more of these than this.

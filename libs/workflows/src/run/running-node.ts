@@ -105,7 +105,7 @@ export class RunningNode implements NodePorts {
     crashpoint('after-node-request');
     return {
       status: answer.status,
-      text: services.redactor.of(this.job.workspaceId).redact(new TextDecoder().decode(answer.body)),
+      text: await services.redactor.of(this.job.workspaceId).redactLong(new TextDecoder().decode(answer.body)),
     };
   }
 
