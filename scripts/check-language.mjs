@@ -29,7 +29,7 @@ const isCode = (file) => /\.(ts|mjs)$/.test(file) && !isGenerated(file) && file 
 
 /** The most places a group may have. Never raise one. */
 const GROUPS = [
-  { name: 'source', limit: 230, has: (file) => isCode(file) && !isTest(file) },
+  { name: 'source', limit: 214, has: (file) => isCode(file) && !isTest(file) },
   { name: 'tests', limit: 192, has: (file) => isCode(file) && isTest(file) },
   { name: 'pages', limit: 1, has: (file) => file.endsWith('.md') && !/^docs\/(adr\/|language)/.test(file) },
   { name: 'schemas', limit: 0, has: isSchema },

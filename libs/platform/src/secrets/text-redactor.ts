@@ -8,7 +8,7 @@ const MARK = '[redacted]';
  */
 const WINDOW = 256;
 /** Maximum number of characters that are buffered as one possible secret. A longer run is released as marked text, so memory stays bounded. */
-const MAX_HELD_LENGTH = 16_384;
+const MAX_DELAYED_LENGTH = 16_384;
 
 /** Characters of a long text that are redacted at once, which can take 15 ms. */
 const PIECE_LENGTH = 65_536;
@@ -68,26 +68,26 @@ export class TextRedactor {
 
   /**
    * Redacts a stream. The last 256 characters are delayed until the next piece, and the beginning of a possible secret until it has
-   * `maxHeld` characters.
+   * `maxLength` characters.
    */
-  stream(maxHeld = MAX_HELD_LENGTH): RedactingStream {
-    let held = '';
+  stream(maxLength = MAX_DELAYED_LENGTH): RedactingStream {
+    let delayed = '';
     return {
       push: (text) => {
-        held += text;
-        const known = this.findKnown(held);
-        const ranges = merge([...known.ranges, ...credentialsIn(held)]);
-        const cut = held.length > maxHeld ? held.length : safeCut(held.length, known.begun, ranges);
-        const shown = held.slice(0, cut);
-        held = held.slice(cut);
+        delayed += text;
+        const known = this.findKnown(delayed);
+        const ranges = merge([...known.ranges, ...credentialsIn(delayed)]);
+        const cut = delayed.length > maxLength ? delayed.length : safeCut(delayed.length, known.begun, ranges);
+        const shown = delayed.slice(0, cut);
+        delayed = delayed.slice(cut);
         return cutOut(
           shown,
           ranges.filter((range) => range.end <= cut),
         );
       },
       end: () => {
-        const rest = this.redact(held);
-        held = '';
+        const rest = this.redact(delayed);
+        delayed = '';
         return rest;
       },
     };
@@ -100,9 +100,9 @@ export class TextRedactor {
    */
   knownStream(): RedactingStream {
     let seen = ''; // released text, before redaction
-    let held = '';
+    let delayed = '';
     const advance = (text: string, isEnd: boolean): string => {
-      const window = seen + held + text;
+      const window = seen + delayed + text;
       const { ranges, cut } = this.known().every(({ isEmpty }) => isEmpty)
         ? { ranges: [], cut: window.length }
         : this.readyPart(window, isEnd);
@@ -115,7 +115,7 @@ export class TextRedactor {
       }));
       const end = Math.max(cut, from);
       const shown = cutOut(window.slice(from, end), shifted);
-      held = window.slice(end);
+      delayed = window.slice(end);
       seen = window.slice(Math.max(0, end - REMEMBERED), end);
       return shown;
     };
@@ -128,7 +128,7 @@ export class TextRedactor {
     const isOneLetter = begun === window.length - 1 && begun > 0 && LETTER.test(window.charAt(begun - 1));
     if (isEnd || (isOneLetter && LETTER.test(window.charAt(begun)))) return { ranges: merged, cut: window.length };
     const cut = merged.find(({ from, end }) => from < begun && end > begun)?.from ?? begun;
-    if (window.length - cut <= MAX_HELD_LENGTH) return { ranges: merged, cut };
+    if (window.length - cut <= MAX_DELAYED_LENGTH) return { ranges: merged, cut };
     return { ranges: merge([...merged, { from: cut, start: cut, end: window.length }]), cut: window.length };
   }
 

@@ -53,7 +53,7 @@ function scene(sketch: Sketch, { transform, http }: { readonly transform: Work; 
       new WorkflowRunner({
         ...{ engine: new WorkflowRun(plan), context, plan, pauseMs: 1_000 },
         ...(slice === undefined ? {} : { slice }),
-        budget: budget as RunBudget, // nobody asks for more in these tests
+        budget: budget as RunBudget, // these tests ask for no more
         answersTo: () => Promise.resolve({ requests: [], calls: [], questions: [] }),
       }).drive(),
   };
