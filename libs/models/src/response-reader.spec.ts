@@ -235,6 +235,20 @@ describe('ResponseReader', () => {
     expect(read(chunks)).toEqual([text('xb'), finish()]);
   });
 
+  it('searches the first 100 lines outside the event stream for an error', () => {
+    const readLines = (count: number) => {
+      const reader = newReader();
+      for (let i = 0; i < count; i++) reader.unknownLine('{"progress":1}');
+      reader.unknownLine('{"error":"overloaded"}');
+    };
+    expect(() => {
+      readLines(99);
+    }).toThrow(ErrorInResponse);
+    expect(() => {
+      readLines(100);
+    }).not.toThrow();
+  });
+
   it('refuses a chunk of more than 250,000 JSON tokens, but reads a long text', () => {
     const others = (count: number) => ({ ...delta({ content: 'x' }), others: Array.from({ length: count }, () => 0) });
     expect(read([others(200_000), ...stop])).toEqual([text('x'), finish()]);

@@ -96,6 +96,8 @@ export class IncompleteResponse extends Error {}
 const MAX_LESSONS = 8;
 /** UTF-16 units of a chunk that can be a template, as a long chunk would be parsed twice. Pieces of text are far shorter. */
 const MAX_LESSON_LENGTH = 65_536;
+/** Maximum lines outside the event stream that are searched for an error. A line that is not JSON takes 3 µs, so millions would take minutes. */
+const MAX_STRAY_LINES = 100;
 /**
  * Maximum tokens of a chunk or document (see `parseJson`), which then takes 50 ms at most. Text and arguments are one token each, so only a
  * list of probabilities could have more, which this client does not read.
@@ -111,6 +113,7 @@ export class ResponseReader implements SseSink {
   private readonly calls: ToolCallAssembler;
   private template: TextTemplate | undefined;
   private lessons = 0;
+  private strayLines = 0;
   private finishReason: string | undefined;
   private usage: ModelUsage | undefined;
   private isDone = false;
@@ -159,7 +162,8 @@ export class ResponseReader implements SseSink {
   }
 
   unknownLine(line: string): void {
-    if (this.isDone || !line.startsWith('{') || !line.includes('"error"')) return;
+    if (this.isDone || !line.startsWith('{') || this.strayLines >= MAX_STRAY_LINES) return;
+    this.strayLines += 1;
     const value = parse(line);
     if (isObject(value) && value['error'] !== undefined) throw new ErrorInResponse(value['error']);
   }
