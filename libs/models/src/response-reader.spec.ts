@@ -249,10 +249,10 @@ describe('ResponseReader', () => {
     }).not.toThrow();
   });
 
-  it('refuses a chunk of more than 250,000 JSON tokens, but reads a long text', () => {
+  it('refuses a chunk of more than 100,000 JSON tokens, but reads a long text', () => {
     const others = (count: number) => ({ ...delta({ content: 'x' }), others: Array.from({ length: count }, () => 0) });
-    expect(read([others(200_000), ...stop])).toEqual([text('x'), finish()]);
-    expect(() => read([others(250_000), ...stop])).toThrow(IncompleteResponse);
+    expect(read([others(90_000), ...stop])).toEqual([text('x'), finish()]);
+    expect(() => read([others(100_000), ...stop])).toThrow(IncompleteResponse);
     const long = ',[]'.repeat(500_000);
     expect(read([delta({ content: long }), ...stop])).toEqual([text(long), finish()]);
   });

@@ -99,10 +99,10 @@ const MAX_LESSON_LENGTH = 65_536;
 /** Maximum lines outside the event stream that are searched for an error. A line that is not JSON takes 3 µs, so millions would take minutes. */
 const MAX_STRAY_LINES = 100;
 /**
- * Maximum tokens of a chunk or document (see `parseJson`), which then takes 50 ms at most. Text and arguments are one token each, so only a
+ * Maximum tokens of a chunk or document (see `parseJson`), which then takes about 30 ms at most. Text and arguments are one token each, so only a
  * list of probabilities could have more, which this client does not read.
  */
-const MAX_TOKENS = 250_000;
+const MAX_TOKENS = 100_000;
 const TEXT_FIELDS: readonly TextField[] = ['content', 'reasoning_content', 'reasoning'];
 
 type Json = Readonly<Record<string, unknown>>;
