@@ -10,6 +10,7 @@ import {
   type SecretPlace,
   systemClock,
   type TextRedactor,
+  TimeSlice,
 } from '#platform';
 
 import { ProviderBreakers } from './breakers/provider-breakers.js';
@@ -207,27 +208,19 @@ function toParts(type: 'text' | 'reasoning', text: string): readonly ModelPart[]
   return text === '' ? [] : [{ type, text }];
 }
 
-/** Lets other work of the process run. Throws the signal's reason if it has aborted. */
-async function letOthersRun(signal: AbortSignal): Promise<void> {
-  await new Promise(setImmediate);
-  signal.throwIfAborted();
-}
-
-/** 65,536 characters of arguments can take 30 ms, so other work of the process runs between two such calls. */
+/** 65,536 characters of arguments can take 15 ms, so other work of the process runs between such calls. */
 async function cleanCalls(
   calls: readonly RequestedCall[],
   redactor: KnownRedactor,
   signal: AbortSignal,
 ): Promise<readonly RequestedCall[]> {
   const clean: RequestedCall[] = [];
-  let length = 0;
+  const slice = new TimeSlice();
   for (const call of calls) {
+    if (slice.isOver) await slice.nextTurn();
+    signal.throwIfAborted();
     const name = await redactLong(call.name, redactor);
     clean.push({ ...call, name, arguments: await cleanJson(call.arguments, redactor) });
-    length += call.name.length + call.arguments.length;
-    if (length < PIECE_LENGTH) continue;
-    length = 0;
-    await letOthersRun(signal);
   }
   return clean;
 }
@@ -242,10 +235,11 @@ const PIECE_LENGTH = 65_536;
 async function redactLong(text: string, redactor: KnownRedactor): Promise<string> {
   if (text.length <= PIECE_LENGTH) return redactor.redactKnown(text);
   const stream = redactor.knownStream();
+  const slice = new TimeSlice();
   let shown = '';
   for (let at = 0; at < text.length; at += PIECE_LENGTH) {
+    if (slice.isOver) await slice.nextTurn();
     shown += stream.push(text.slice(at, at + PIECE_LENGTH));
-    await new Promise(setImmediate);
   }
   return shown + stream.end();
 }

@@ -1,9 +1,7 @@
-import { setImmediate } from 'node:timers/promises';
-
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type Principal } from '#auth';
-import { Config, systemClock, toStorable } from '#platform';
+import { Config, systemClock, TimeSlice, toStorable } from '#platform';
 import { readArguments, ToolCatalog, type WorkspaceTools } from '#tools';
 
 import { invalidApprovalInput, replayUnderWay } from '../approvals.errors.js';
@@ -18,8 +16,6 @@ export const MAX_REPLAYED = 10_000;
 const pageSize = 100;
 /** After this time, in ms, the replay returns the calls that it has examined so far. */
 const longestMs = 8_000;
-/** How long other work of the process waits at most, in ms, unless a single condition takes longer. */
-const turnMs = 10;
 
 /** Evaluates a draft of a policy for past calls, and compares the verdicts with those of the current policy. Changes nothing. */
 @Injectable()
@@ -61,19 +57,16 @@ export class PolicyReplayService {
     const current = (await this.policies.find(principal))?.policy ?? draft;
     const tools = await this.catalog.of(workspaceId);
     const started = systemClock.monotonic();
-    let turn = started;
+    const slice = new TimeSlice();
     let replay = newReplay();
     for await (const call of this.lastOf(workspaceId, lastCalls)) {
+      if (slice.isOver) await slice.nextTurn();
+      if (systemClock.monotonic() - started > longestMs) return { ...replay, isComplete: false };
       replay = tally(replay, {
         call,
         current: this.judge(call, tools, current),
         draft: this.judge(call, tools, draft),
       });
-      const now = systemClock.monotonic();
-      if (now - started > longestMs) return { ...replay, isComplete: false };
-      if (now - turn < turnMs) continue;
-      await setImmediate();
-      turn = systemClock.monotonic();
     }
     return replay;
   }

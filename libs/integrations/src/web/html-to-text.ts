@@ -1,6 +1,6 @@
-import { setImmediate } from 'node:timers/promises';
-
 import { Parser } from 'htmlparser2';
+
+import { TimeSlice } from '#platform';
 
 /** A page as text. */
 export interface ReadablePage {
@@ -46,9 +46,10 @@ export async function htmlToText(html: string, url: string): Promise<ReadablePag
       reader.close(name);
     },
   });
+  const slice = new TimeSlice();
   for (let at = 0; at < html.length && !reader.isTooDeep; at += SLICE) {
+    if (slice.isOver) await slice.nextTurn();
     parser.write(html.slice(at, at + SLICE));
-    await setImmediate();
   }
   if (!reader.isTooDeep) parser.end();
   return reader.page();

@@ -1,10 +1,17 @@
-import { setImmediate } from 'node:timers/promises';
-
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 
 import { abilityOf, assertCan, type MemberPrincipal } from '#auth';
-import { AppError, idFrom, PrismaService, type PrismaTransaction, Queues, toSlug, toStorable } from '#platform';
+import {
+  AppError,
+  idFrom,
+  PrismaService,
+  type PrismaTransaction,
+  Queues,
+  TimeSlice,
+  toSlug,
+  toStorable,
+} from '#platform';
 
 import { Deliveries } from '../outbound/deliveries/deliveries.service.js';
 import type { TriggerTarget } from '../outbound/delivery.js';
@@ -24,8 +31,6 @@ const messageMs = 2_000;
 const changeMs = 20_000;
 /** Maximum length of a chain of jobs that triggers start at the end of the previous one; it stops triggers that start each other. */
 const longestChain = 8;
-/** Evaluation pauses for other work of the process after this time. */
-const sliceMs = 5;
 /** Workspaces whose compiled triggers stay in memory. */
 const indexesKept = 1_000;
 
@@ -103,12 +108,13 @@ export class Changes {
     const counts = new Map<string, TriggerCounts>();
     const evaluated: string[] = [];
     const start = performance.now();
-    let sliceStart = start;
+    const slice = new TimeSlice();
     for (const change of open) {
       const changeStart = performance.now();
       if (evaluated.length > 0 && changeStart - start > messageMs) break;
       const depth = await this.depthOf(tx, workspaceId, change);
       for (const evaluation of index.evaluate(toDocumentChange(change))) {
+        if (slice.isOver) await slice.nextTurn();
         const now = performance.now();
         const isLate = evaluation.fires && now - changeStart > changeMs;
         const isCircle = evaluation.fires && depth >= longestChain && evaluation.trigger.definition.start !== null;
@@ -117,10 +123,6 @@ export class Changes {
         const fires = evaluation.fires && !isLate && !isCircle;
         if (fires) await this.fire(tx, workspaceId, { trigger: evaluation.trigger, change, depth });
         if (fires || problem !== null) count(counts, evaluation.trigger.id, problem);
-        if (now - sliceStart > sliceMs) {
-          await setImmediate();
-          sliceStart = performance.now();
-        }
       }
       evaluated.push(change.id);
     }

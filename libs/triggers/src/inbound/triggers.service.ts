@@ -1,9 +1,15 @@
-import { setImmediate } from 'node:timers/promises';
-
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
-import { newId, type Page, type PageRequest, PrismaService, type PrismaTransaction, toStorable } from '#platform';
+import {
+  newId,
+  type Page,
+  type PageRequest,
+  PrismaService,
+  type PrismaTransaction,
+  TimeSlice,
+  toStorable,
+} from '#platform';
 import { lockWorkspace, recordChange } from '#tools';
 
 import { keptOwner } from '../kept-owner.js';
@@ -31,7 +37,6 @@ export const MAX_TRIGGERS = 1_000;
 /** Characters of events in the result of a test: the result of each trigger that fires contains the event about once. */
 const maxTested = 4_194_304;
 const testMs = 2_000;
-const sliceMs = 5;
 const notShown = 'not shown: earlier triggers reached a limit of the test';
 
 /** An event for a test of triggers. */
@@ -222,16 +227,14 @@ async function toMatches(
   const size = JSON.stringify(event).length;
   const matches: TriggerMatch[] = [];
   const start = performance.now();
-  let sliceStart = start;
+  const slice = new TimeSlice();
   let characters = 0;
   for (const evaluation of evaluations) {
+    if (slice.isOver) await slice.nextTurn();
     if (evaluation.fires) characters += size;
     const isOver = characters > maxTested || performance.now() - start > testMs;
     if (evaluation.fires && isOver) matches.push({ ...evaluation, problem: notShown, delivery: null, input: null });
     else matches.push(toMatch(evaluation, event, toDelivery));
-    if (performance.now() - sliceStart < sliceMs) continue;
-    await setImmediate();
-    sliceStart = performance.now();
   }
   return matches;
 }
