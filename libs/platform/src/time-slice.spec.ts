@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { ManualClock } from './clock.js';
-import { TimeSlice } from './time-slice.js';
+import { mapInSlices, TimeSlice } from './time-slice.js';
 
 describe('TimeSlice', () => {
   it('ends after 10 ms of work in one turn of the event loop, waits within the turn included', async () => {
@@ -42,5 +42,22 @@ describe('TimeSlice', () => {
     expect(slice.isOver).toBe(false);
     clock.advance(1);
     expect(slice.isOver).toBe(true);
+  });
+});
+
+describe('mapInSlices', () => {
+  it('maps in order, and lets other work of the process run after each 10 ms', async () => {
+    const clock = new ManualClock();
+    const order: (string | number)[] = [];
+    const step = (ms: number) => {
+      order.push(ms);
+      clock.advance(ms);
+      setImmediate(() => {
+        order.push('other work');
+      });
+      return -ms;
+    };
+    expect(await mapInSlices([4, 6, 12, 1], step, new TimeSlice(clock))).toEqual([-4, -6, -12, -1]);
+    expect(order).toEqual([4, 6, 'other work', 'other work', 12, 'other work', 1]);
   });
 });

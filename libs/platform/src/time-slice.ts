@@ -29,3 +29,17 @@ export class TimeSlice {
     return this.clock.monotonic();
   }
 }
+
+/** Maps the items in order, and lets other work of the process run in between. */
+export async function mapInSlices<Item, Result>(
+  items: Iterable<Item>,
+  step: (item: Item) => Result,
+  slice: Pick<TimeSlice, 'isOver' | 'nextTurn'> = new TimeSlice(),
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const item of items) {
+    if (slice.isOver) await slice.nextTurn();
+    results.push(step(item));
+  }
+  return results;
+}

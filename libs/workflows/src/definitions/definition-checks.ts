@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { systemPrincipal } from '#auth';
 import { type Agent, AgentsService } from '#chat';
-import { Config, defined, toModelPrices } from '#platform';
+import { Config, defined, mapInSlices, toModelPrices } from '#platform';
 import { ToolCatalog, type WorkspaceTools } from '#tools';
 
 import { type ParsedDocument, parseDocument, type WorkflowDocument } from '../definition/document.js';
@@ -101,13 +101,13 @@ export class DefinitionChecks {
       for (const id of wanted) asked.add(id);
       const published = await this.definitions.published(workspaceId, wanted);
       const documents: WorkflowDocument[] = [];
-      for (const [ref, { id, version, definition }] of published) {
+      await mapInSlices(published, ([ref, { id, version, definition }]) => {
         const json: unknown = JSON.parse(definition);
         const parsed = parseDocument(json);
-        if (!parsed.ok) continue;
+        if (!parsed.ok) return;
         documents.push(parsed.document);
         found.set(ref, { id, version, json, document: parsed.document });
-      }
+      });
       wanted = [...new Set(documents.flatMap(subflowIdsIn))].filter((id) => !asked.has(id));
     }
     return found;

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 
+import { mapInSlices } from '#platform';
+
 import { parseDocument, type WorkflowDocument } from '../definition/document.js';
 import { toGraph, type WorkflowGraph } from '../definition/graph.js';
-import { DefinitionsRepository } from './definitions.repository.js';
+import { DefinitionsRepository, type StoredDefinition } from './definitions.repository.js';
 
 /** Identifies a version of a workflow. */
 export interface VersionRef {
@@ -49,18 +51,23 @@ export class VersionsInUse {
     const wanted = new Map(refs.map((ref) => [keyOf(workspaceId, ref), ref]));
     const found = new Map([...wanted.keys()].map((key) => [key, this.kept.get(key)]));
     const missing = [...wanted].filter(([key]) => found.get(key) === undefined).map(([, ref]) => ref);
-    for (const { id, version, definition } of await this.definitions.pinned(workspaceId, missing)) {
-      const json: unknown = JSON.parse(definition);
-      const parsed = parseDocument(json);
-      if (!parsed.ok) continue;
-      const made = new VersionInUse(json, parsed.document, definition.length);
-      found.set(keyOf(workspaceId, { id, version }), made);
-      this.kept.set(keyOf(workspaceId, { id, version }), made);
-    }
+    await mapInSlices(await this.definitions.pinned(workspaceId, missing), (stored) => {
+      const version = read(stored);
+      if (version === undefined) return;
+      found.set(keyOf(workspaceId, stored), version);
+      this.kept.set(keyOf(workspaceId, stored), version);
+    });
     return refs.map((ref) => found.get(keyOf(workspaceId, ref)));
   }
 }
 
 function keyOf(workspaceId: string, { id, version }: VersionRef): string {
   return `${workspaceId} ${id} ${version}`;
+}
+
+/** Undefined: it is not a workflow document. */
+function read({ definition }: StoredDefinition): VersionInUse | undefined {
+  const json: unknown = JSON.parse(definition);
+  const parsed = parseDocument(json);
+  return parsed.ok ? new VersionInUse(json, parsed.document, definition.length) : undefined;
 }

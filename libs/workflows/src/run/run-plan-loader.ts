@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { type AgentPreset, AgentsService } from '#chat';
 import type { JobRun } from '#jobs';
-import { AppError, defined } from '#platform';
+import { AppError, defined, mapInSlices } from '#platform';
 
 import type { WorkflowGraph } from '../definition/graph.js';
 import { withAgents } from '../definition/with-agents.js';
@@ -39,7 +39,7 @@ export class RunPlanLoader {
     const tools = Object.keys(input.toolPins);
     const given = new Map([...agents].map(([name, agent]) => [name, toNodeAgent(agent, tools)]));
     const versions = await this.versions.load(workspaceId, pins);
-    const [graph, ...subflows] = versions.map((version) => withAgents(graphOf(version), given));
+    const [graph, ...subflows] = await mapInSlices(versions, (version) => withAgents(graphOf(version), given));
     if (graph === undefined) throw definitionGone();
     return {
       graph,
