@@ -5,7 +5,6 @@ import type { JobRun } from '#jobs';
 
 import type { DefinitionsRepository } from '../definitions/definitions.repository.js';
 import { VersionsInUse } from '../definitions/versions-in-use.js';
-import type { WorkflowInput } from '../definitions/workflow-input.js';
 import { RunPlanLoader } from './run-plan-loader.js';
 
 /** Reading 20 of these takes longer than a worker may be busy at once, on any machine. */
@@ -36,7 +35,7 @@ describe('RunPlanLoader', () => {
       if (!isLoaded) setImmediate(otherWork);
     };
     setImmediate(otherWork);
-    const plan = await plans.planFor(run as unknown as JobRun, input as unknown as WorkflowInput, new Map());
+    const plan = await plans.planFor(run as unknown as JobRun, input, new Map());
     isLoaded = true;
     expect([...plan.subflows.keys()]).toEqual(names);
     expect(turns).toBeGreaterThan(1);
