@@ -81,6 +81,13 @@ describe('htmlToText', () => {
     expect((await text(html)).length).toBeLessThanOrEqual(html.length * 3);
   });
 
+  it('keeps the text of links whose URLs are too long together', async () => {
+    const page = `https://example.com/${'x'.repeat(2_000)}/`;
+    const { text: shown } = await htmlToText('<a href=y>z</a>'.repeat(60_000), page);
+    expect(shown.length).toBeLessThan(3_000_000);
+    expect(shown.endsWith('zzz')).toBe(true);
+  });
+
   it('never throws and never outputs a script, for any page', async () => {
     const part = fc.constantFrom('<p>', '</p>', '<a href=x>', '</a>', '<pre>', '</pre>', '<li>', '<ul>', '</ul>', '<td>', '<tr>', '<main>', '</main>', '<title>', '</title>', 'x', ' ', '&lt;', '<h2>', '</h2>', '<br>', '<svg>', '</svg>'); // prettier-ignore
     await fc.assert(

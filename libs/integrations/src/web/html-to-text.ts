@@ -24,6 +24,8 @@ const LINES = new Set([
 ]); // prettier-ignore
 
 const SLICE = 65_536;
+/** Maximum length of the URLs of a page together; later links are plain text. A relative URL of a few characters may become a long one. */
+const LONGEST_LINKS = 2_097_152;
 /** Maximum depth. Real pages stay below 100. The time of the parser grows with the depth, so deeper content is not read. */
 const DEEPEST = 500;
 /** A `main` or `article` with less text than this is not the main content. */
@@ -81,6 +83,7 @@ class PageReader {
   private title = '';
   private main: { readonly from: number; readonly to: number } | null = null;
   private depth = 0;
+  private linksLength = 0;
 
   constructor(private readonly url: string) {}
 
@@ -95,7 +98,9 @@ class PageReader {
     if (isSkipped) this.skipped++;
     if (name === 'pre') this.preformatted++;
     if (this.skipped === 0) this.begin(name);
-    const target = name === 'a' && this.skipped === 0 ? linkTarget(attributes['href'], this.url) : null;
+    const hasLink = name === 'a' && this.skipped === 0 && this.linksLength < LONGEST_LINKS;
+    const target = hasLink ? linkTarget(attributes['href'], this.url) : null;
+    this.linksLength += target?.length ?? 0;
     const link = target === null ? null : { ...this.writer.openLink(), url: target };
     const element = { name, link, isSkipped, items: 0, from: this.writer.mark, read: this.writer.length };
     this.elements.push(element);
