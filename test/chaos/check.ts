@@ -2,13 +2,13 @@ import type { TestDatabase } from '../harness/database.js';
 import type { LedgerEntry } from './tool-ledger.js';
 import type { Viewer } from './viewer.js';
 
-/** What was seen from outside. */
+/** The observations of viewers and the tool ledger. */
 export interface Seen {
   readonly viewers: readonly Viewer[];
   readonly ledger: { readonly calls: readonly LedgerEntry[]; readonly effects: readonly LedgerEntry[] };
 }
 
-/** Gives what is wrong, each sentence with the checker's name in front. */
+/** Returns the violations, each a sentence that begins with the name of the check. */
 export type Check = (database: TestDatabase, seen: Seen) => Promise<string[]>;
 
 /** Across all workspaces. */

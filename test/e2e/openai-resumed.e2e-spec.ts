@@ -306,7 +306,7 @@ describe('OpenAI client that disconnects', () => {
     }
   });
 
-  it('retries automatically and without a key gets a new response', async () => {
+  it('gets a new response from its automatic retry if it sends no idempotency key', async () => {
     const proxy = await TcpProxy.start(stage.test.url);
     try {
       const remote = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: stage.owner.key });

@@ -191,7 +191,7 @@ describe('isolated call', () => {
     ['pure', 'cancelled', 'Tool execution cancelled'],
     ['idempotent', 'cancelled', 'Tool execution cancelled'],
     ['once', 'interrupted', unknown],
-  ])('stops while it runs: %s becomes %s, and its job continues', async (tool, status, text) => {
+  ])('that is cancelled while it runs: %s becomes %s, and its job continues', async (tool, status, text) => {
     const sent = await queue.sendOne(tool);
     worker().start();
     const { context, fail } = await queue.handling(1);

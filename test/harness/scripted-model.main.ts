@@ -25,7 +25,7 @@ const call = toolCallReply([{ id: 'call_1', name: values.tool, arguments: values
 
 const model = await ScriptedModel.start({ port: Number(values.port) });
 model.stopRecording();
-// Looked for as text: to parse each body would cost more than to answer it.
+// Searches the text: parsing each body would cost more than the response.
 model.answer((request) => (values.tool === 'none' || request.body.includes('"role":"tool"') ? text : call));
 process.stdout.write(`${JSON.stringify({ port: model.port, url: model.url })}\n`);
 process.once('SIGTERM', () => void model.close());

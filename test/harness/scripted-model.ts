@@ -67,7 +67,7 @@ export class ScriptedModel {
     this.answerers.unshift(answerer);
   }
 
-  /** Keeps no requests from now on: for load, where memory must stay flat. */
+  /** Keeps no requests from now on: for load tests, whose memory must not grow. */
   stopRecording(): void {
     this.recording = false;
   }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** How a connection ends: in good order, with a reset, or in the middle of what was being sent. */
+/** How a connection ends: with FIN, with RST, or in the middle of a message. */
 export type Cut = 'end' | 'reset' | 'torn';
 
 /** A network that fails on command: connections reach `target` until the test cuts them. */

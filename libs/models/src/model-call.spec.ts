@@ -10,7 +10,7 @@ import { StreamTurns } from './stream-turns.js';
 const piece = (text: string) => Buffer.from(`data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`);
 const finish = Buffer.from(`data: ${JSON.stringify({ choices: [{ delta: {}, finish_reason: 'stop' }] })}\n\n`);
 
-/** A connection as undici's: what waits behind a pause comes before `resume` returns, and so does the end. */
+/** Behaves like a connection of undici: `resume` delivers all waiting bytes, and the end, before it returns. */
 class Connection {
   paused = false;
   aborted = false;
@@ -102,7 +102,7 @@ it('a model call reports each piece of tool arguments as data, and no keep-alive
   expect(data).toBe(3);
 });
 
-it('ends a stream whose bytes complete no line for the idle timeout, but not one with comments', async () => {
+it('a model call ends a stream whose bytes complete no line for the idle timeout, but not one with comments', async () => {
   const clock = new ManualClock();
   const call = new ModelCall({
     ...{ clock, signal: new AbortController().signal, apiKey: null },
@@ -126,7 +126,7 @@ it('ends a stream whose bytes complete no line for the idle timeout, but not one
   expect(await parts).toMatchObject({ code: 'model_timeout' });
 });
 
-it('copies the bytes of a document, so that a chunk of one byte takes one byte of memory', async () => {
+it('a model call copies the bytes of a document, so that a chunk of one byte takes one byte of memory', async () => {
   const call = new ModelCall({
     ...{ clock: systemClock, signal: new AbortController().signal, apiKey: null },
     ...{ firstByteTimeoutMs: 60_000, idleTimeoutMs: 60_000, newCallId: () => 'call_1', promptLength: 0 },
@@ -174,7 +174,7 @@ async function readText(call: ModelCall, onText: (length: number) => void = () =
 /** 1.2 MB in 20 reads. */
 const manyReads = () => Array.from({ length: 20 }, () => piece('x'.repeat(60_000)));
 
-it('lets other work of the process run before all bytes that wait are decoded', async () => {
+it('a model call lets other work of the process run before all bytes that wait are decoded', async () => {
   const { call, connection } = slowCall([...manyReads(), finish]);
   connection.resume();
   let length = 0;
@@ -189,21 +189,24 @@ it('lets other work of the process run before all bytes that wait are decoded', 
   expect(text).toHaveLength(1_200_000);
 });
 
-it.each(['\r', '\n', ': c\n', 'event: x\n'])('lets other work run while it reads only lines of %j', async (line) => {
-  const lines = Buffer.from(line.repeat(65_536 / line.length));
-  const { call, connection } = slowCall([...Array.from({ length: 40 }, () => lines), finish]);
-  connection.resume();
-  const order: string[] = [];
-  const other = setImmediate().then(() => order.push('other'));
-  await readText(call);
-  order.push('end');
-  call.release();
-  await other;
+it.each(['\r', '\n', ': c\n', 'event: x\n'])(
+  'a model call lets other work run while it reads only lines of %j',
+  async (line) => {
+    const lines = Buffer.from(line.repeat(65_536 / line.length));
+    const { call, connection } = slowCall([...Array.from({ length: 40 }, () => lines), finish]);
+    connection.resume();
+    const order: string[] = [];
+    const other = setImmediate().then(() => order.push('other'));
+    await readText(call);
+    order.push('end');
+    call.release();
+    await other;
 
-  expect(order).toEqual(['other', 'end']);
-});
+    expect(order).toEqual(['other', 'end']);
+  },
+);
 
-it('stops a call whose signal aborts while bytes wait', async () => {
+it('a model call stops if its signal aborts while bytes wait', async () => {
   const controller = new AbortController();
   const { call, connection } = slowCall([...manyReads(), finish], controller.signal);
   connection.resume();
@@ -217,7 +220,7 @@ it('stops a call whose signal aborts while bytes wait', async () => {
   expect(connection.aborted).toBe(true);
 });
 
-it('reads all bytes that arrived before an error, also in several turns', async () => {
+it('a model call reads all bytes that arrived before an error, also in several turns', async () => {
   const { call, connection } = slowCall([]);
   for (const bytes of manyReads()) call.onResponseData(connection, bytes);
   call.onResponseError(connection, new Error('reset'));
@@ -231,7 +234,7 @@ it('reads all bytes that arrived before an error, also in several turns', async 
   expect(length).toBe(1_200_000);
 });
 
-it('reads nothing after a chunk that is not an object', async () => {
+it('a model call reads nothing after a chunk that is not an object', async () => {
   const comments = Buffer.from(': c\n'.repeat(10_000));
   const { call, connection } = slowCall([]);
   for (const bytes of [piece('Hi'), Buffer.from('data: [1]\n'), comments, piece('late')])
@@ -246,7 +249,7 @@ it('reads nothing after a chunk that is not an object', async () => {
   expect(length).toBe('Hi'.length);
 });
 
-it('reads the end of the body after `[DONE]`, although more bytes wait', async () => {
+it('a model call reads the end of the body after `[DONE]`, although more bytes wait', async () => {
   const comments = Buffer.from(': c\n'.repeat(100_000));
   const { call, connection } = slowCall([
     Buffer.concat([piece('Hi'), finish, Buffer.from('data: [DONE]\n')]),
@@ -260,7 +263,7 @@ it('reads the end of the body after `[DONE]`, although more bytes wait', async (
   expect(connection).toMatchObject({ paused: false, aborted: false });
 });
 
-it('ends at `[DONE]`, without the megabytes that a server sends after it', async () => {
+it('a model call ends at `[DONE]` and does not read the megabytes that follow it', async () => {
   const comments = Buffer.from(': c\n'.repeat(20_000));
   const reads = Array.from({ length: 100 }, () => comments);
   const { call, connection } = slowCall([
@@ -274,7 +277,7 @@ it('ends at `[DONE]`, without the megabytes that a server sends after it', async
   expect(connection.left).toBeGreaterThan(80);
 });
 
-it('pauses a connection that sends one byte in each chunk', async () => {
+it('a model call pauses a connection that sends one byte in each chunk', async () => {
   const bytes = [...Buffer.from(`${': c\n'.repeat(5_000)}${piece('Hi').toString()}${finish.toString()}`)];
   const reads = bytes.map((byte) => Buffer.of(byte));
   const { call, connection } = slowCall(reads);

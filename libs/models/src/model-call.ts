@@ -24,7 +24,7 @@ import { ToolCallsTooLarge } from './tool-call-assembler.js';
 const MAX_WAITING_BYTES = 262_144;
 /** Maximum chunks that may wait: a server can send one byte in each, and each chunk takes about 160 bytes besides. */
 const MAX_WAITING_CHUNKS = 4_096;
-/** Bytes that are decoded at once. The lines of a slice take 1 to 10 ms at most; a longer line is decoded as a whole. */
+/** Bytes that are decoded at once. Decoding a slice usually takes 1 ms, and at most 10 ms; a longer line is decoded as a whole. */
 const SLICE_BYTES = 32_768;
 /** Maximum bytes that are read of the body of a failure. */
 const MAX_FAILURE_BYTES = 65_536;
@@ -47,7 +47,7 @@ export interface ModelCallOptions {
   readonly promptLength: number;
   /** See `ModelRequest`. */
   readonly onData?: (() => void) | undefined;
-  /** Those of the process by default. */
+  /** Default: `streamTurns`, which all streams of the process share. */
   readonly turns?: StreamTurns;
 }
 

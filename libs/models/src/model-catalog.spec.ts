@@ -27,7 +27,7 @@ const argumentsOf = async (text: string) => {
   return part?.type === 'tool-calls' ? part.calls[0]?.arguments : undefined;
 };
 
-describe('a model without secrets', () => {
+describe('withoutSecrets', () => {
   it('redacts known secrets in arguments of calls, in any JSON notation', async () => {
     expect(await argumentsOf('{"to":"a","text":"it is plain-secret."}')).toBe('{"to":"a","text":"it is [redacted]."}');
     expect(await argumentsOf(JSON.stringify({ text: SECRET }))).toBe('{"text":"[redacted]"}');
@@ -50,14 +50,14 @@ describe('a model without secrets', () => {
     expect(await argumentsOf('{"x":"plain-secret')).toBe('{"x":"[redacted]');
   });
 
-  it('redacts a secret in arguments above 64 KiB, wherever it is', async () => {
+  it('redacts a secret at any position of arguments above 64 KiB', async () => {
     for (const before of [0, 65_530, 70_000, 131_067])
       expect(await argumentsOf(`${' '.repeat(before)}plain-secret${' '.repeat(70_000)}`)).toBe(
         `${' '.repeat(before)}[redacted]${' '.repeat(70_000)}`,
       );
   });
 
-  it('redacts a secret in a long text, wherever it is', async () => {
+  it('redacts a secret at any position of a long text', async () => {
     for (const before of [0, 8_185, 8_192, 16_380])
       expect(await redacted([{ type: 'text', text: `${'.'.repeat(before)}plain-secret${'.'.repeat(9_000)}` }])).toEqual(
         [{ type: 'text', text: `${'.'.repeat(before)}[redacted]${'.'.repeat(9_000)}` }],

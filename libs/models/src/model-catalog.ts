@@ -225,7 +225,7 @@ async function cleanCalls(
   return clean;
 }
 
-/** Characters of text that are redacted between two looks at the clock. If they are all escapes, they take 2 ms. */
+/** Characters of text that are redacted between two checks of the clock: at most 2 ms, if all are escapes. */
 const TEXT_PIECE_LENGTH = 8_192;
 
 /** Characters of a call that are redacted at once. */

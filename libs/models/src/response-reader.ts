@@ -94,12 +94,12 @@ export class IncompleteResponse extends Error {}
 
 /** Maximum number of attempts to learn the template of a stream. If all chunks of a stream differ, only these attempts are wasted. */
 const MAX_LESSONS = 8;
-/** UTF-16 units of a chunk that can be a template, as a long chunk would be parsed twice. Pieces of text are far shorter. */
+/** Maximum UTF-16 units of a chunk that becomes a template: a template is parsed twice. Pieces of text are far shorter. */
 const MAX_LESSON_LENGTH = 65_536;
-/** Maximum lines outside the event stream that are searched for an error. A line that is not JSON takes 3 µs, so millions would take minutes. */
+/** Maximum lines outside the event stream that are searched for an error. A line that is not JSON takes 3 µs, and 64 MiB may have 30 million. */
 const MAX_STRAY_LINES = 100;
 /**
- * Maximum tokens of a chunk or document (see `parseJson`), which then takes about 30 ms at most. Text and arguments are one token each, so only a
+ * Maximum tokens of a chunk or document (see `parseJson`), so that parsing it takes at most about 30 ms. Text and arguments are one token each, so only a
  * list of probabilities could have more, which this client does not read.
  */
 const MAX_TOKENS = 100_000;

@@ -9,8 +9,8 @@ const SHARE_MS = 1;
 
 /**
  * Shares the time of the process between its model streams and its other work, because a server may send bytes faster than they can be read. A
- * stream works without a pause while time of the turn is left. Then the streams wait in a queue, whose first continue in the next turn of the
- * event loop. The time of a turn begins again only after it is used up, so streams that need little of it seldom wait.
+ * stream works without a pause while time of the turn is left. Then streams wait in a queue; in the next turn of the event loop, the first ones
+ * continue. The time is renewed only when it is used up, so streams that need little of it seldom wait.
  */
 export class StreamTurns {
   private leftMs = TURN_MS;
@@ -19,8 +19,8 @@ export class StreamTurns {
   constructor(private readonly clock: Pick<Clock, 'monotonic'>) {}
 
   /**
-   * Calls `slice` once or several times, until it returns false because no work is left, or until the time is up. Returns a promise if that
-   * happens in a later turn of the event loop. `slice` must not throw, and should take about a millisecond.
+   * Calls `slice` once or several times, until it returns false because no work is left, or until its time is used up. Returns a promise if
+   * `slice` runs in a later turn of the event loop, else undefined. `slice` must not throw, and should take about a millisecond.
    */
   run(slice: () => boolean): Promise<void> | undefined {
     if (this.leftMs > 0) {

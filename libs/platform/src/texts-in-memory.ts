@@ -13,25 +13,25 @@ const userLimit: RateLimit = {
   name: 'unsent_text_bytes_per_user',
   value: requestBytes,
   raisedBy: 'fixed',
-  counts: 'bytes of texts in responses of a user that are not yet sent',
+  counts: 'bytes of texts in the unsent responses of a user',
 };
 const processLimit: RateLimit = {
   name: 'unsent_text_bytes',
   value: 8 * requestBytes,
   raisedBy: 'fixed',
-  counts: 'bytes of texts in responses of all users that are not yet sent',
+  counts: 'bytes of texts in the unsent responses of all users',
 };
 
 const current = new AsyncLocalStorage<RequestTexts>();
 
 /**
- * Call it before reading the texts. Throws `too_large` if one request reads more than 64 MiB; `rate_limited` if the responses of the user
- * that are not yet sent have 64 MiB, or those of all users 512 MiB.
+ * Call it before reading the texts. Throws `too_large` if one request reads more than 64 MiB; `rate_limited` if the unsent
+ * responses of the user have 64 MiB, or those of all users 512 MiB.
  */
 export function assertReadable(bytes: number): void {
   const request = current.getStore();
   if (bytes + (request?.bytes ?? 0) > requestBytes) {
-    const message = `These texts have more than ${requestBytes / 1_048_576} MiB together: ask for smaller pages, or fewer fields`;
+    const message = `The texts of this response have more than ${requestBytes / 1_048_576} MiB: request smaller pages or fewer fields`;
     throw new AppError({ code: 'too_large', message });
   }
   request?.add(bytes);
@@ -47,7 +47,7 @@ export function endTextsOfRequest(): void {
   current.getStore()?.end();
 }
 
-/** The current request is of this user. Call it before the request reads texts. */
+/** Counts the current request for this user. Call it before the request reads texts. */
 export function countTextsFor(userId: string): void {
   const request = current.getStore();
   if (request !== undefined) request.userId = userId;

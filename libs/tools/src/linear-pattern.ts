@@ -30,8 +30,8 @@ export function patternSize(pattern: string): number {
 }
 
 /**
- * The characters that take as long to compile as the classes of a token with `(?i)`. Classes that may have hundreds of ranges (properties of
- * Unicode, POSIX classes, and complements) take about 80 µs, as 100 characters; a range takes that time for 3,200 code points.
+ * The cost of compiling the classes of a token with `(?i)`, in characters. Classes that may have hundreds of ranges (Unicode properties, POSIX
+ * classes and negated classes) take about 80 µs, as 100 characters; a range takes that time for 3,200 code points.
  */
 function foldedSize(token: string): number {
   if (token.length === 1) return 0;

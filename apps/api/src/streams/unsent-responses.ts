@@ -12,7 +12,7 @@ export function unsentResponsesMiddleware(texts: TextsInMemory, slowMs: number) 
     response.once('close', () => {
       request.end();
     });
-    // The event comes when the handler has ended the response. Node sets the timeout of a kept connection when the client has the response.
+    // Emitted when the handler has ended the response. Node resets the timeout of a keep-alive connection once the response is sent.
     response.once('prefinish', () => {
       if (response.writableLength > 0) response.setTimeout(slowMs);
     });

@@ -19,7 +19,7 @@ import { allPages, changed } from './replies.js';
 
 const scopes = ['READ', 'WRITE', 'ADMIN', 'APPROVE'] as const satisfies readonly KeyScope[];
 
-/** `workspaces`: one's own, a new one, leaving one. */
+/** `workspaces`: lists, creates and leaves workspaces. */
 export function addWorkspaces(program: Command, perform: Perform): void {
   const workspaces = program
     .command('workspaces')

@@ -53,7 +53,7 @@ interface Streams {
 
 /** A context, and what ends it. */
 interface OpenContext extends Context {
-  /** As far as it is known. */
+  /** The connection; undefined until it is known. */
   readonly known: () => Connection | undefined;
   readonly close: () => void;
 }

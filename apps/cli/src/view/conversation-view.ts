@@ -168,7 +168,7 @@ export class ConversationView implements JobView {
     if (edit !== null) this.screen.note(edit);
   }
 
-  /** What goes to a file or a pipe is written when nothing of it can be withdrawn any more. */
+  /** Writes the text to a file or pipe once the server can no longer withdraw any of it. */
   private writeAll(): void {
     if (!this.screen.isLive && this.text.text !== '') this.screen.line(plainText(this.text.text).trimEnd());
   }

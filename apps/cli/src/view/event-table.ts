@@ -1,13 +1,13 @@
 import type { JobEvent, JobEventOf } from '@nightshift/client';
 
-/** What is done with events of some kinds; those that are not in it do not matter there. */
+/** A handler for each kind of event that matters; other kinds are ignored. */
 export type EventTable<Result> = {
   readonly [Kind in JobEvent['__typename']]?: (event: JobEventOf<Kind>) => Result;
 };
 
-/** What the table has for an event; undefined when it has nothing for its kind. */
+/** The result of the handler for the event; undefined if the table has none for its kind. */
 export function lookUp<Result>(table: EventTable<Result>, event: JobEvent): Result | undefined {
-  // An entry takes the events of the kind it stands under.
+  // Each entry handles the events of its key.
   const entry = table[event.__typename] as ((event: JobEvent) => Result) | undefined;
   return entry?.(event);
 }

@@ -19,7 +19,7 @@ function words(...parts: readonly (string | null | undefined)[]): string {
 type StreamedCall = Pick<ToolCallState, 'name' | 'arguments' | 'proposedArguments' | 'status' | 'result'> &
   Partial<Pick<ToolCallState, 'error'>>;
 
-/** A call in a line: with what it runs, what had been proposed where that differs, and what came of it. */
+/** A call on one line: its arguments, the proposed ones if they differ, its status, and its error or result. */
 export function sayCall({ name, arguments: args, status, error, result, ...call }: StreamedCall): string {
   return words(`${name}(${showArguments(args)})`, sayEdit(call), status.toLowerCase(), error ?? result);
 }

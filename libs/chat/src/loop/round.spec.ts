@@ -14,7 +14,7 @@ describe('RoundResponse', () => {
     ['😀', 3, ''],
     ['a', 0, ''],
     ['a', -1, ''],
-  ])('keeps of %j the characters that fit into %i bytes', (value, bytes, kept) => {
+  ])('keeps the characters of %j that fit into %i bytes', (value, bytes, kept) => {
     const response = new RoundResponse(bytes);
     expect(response.take([text(value)]).text).toBe(kept);
     expect(response).toMatchObject({ text: kept, isFull: kept !== value });

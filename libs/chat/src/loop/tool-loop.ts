@@ -146,7 +146,7 @@ function* takeCallIds(
   return reply !== undefined && 'unavailableIds' in reply ? reply.unavailableIds : NO_IDS;
 }
 
-/** The capture call ends the conversation, so other calls of the same response are not run. Arguments that are too long are not kept. */
+/** The capture call ends the conversation, so other calls of the same response are not run. Arguments that are too long become an empty text. */
 function capturedBy({ capture }: LoopInput, calls: readonly RequestedCall[]): string | null {
   const call = calls.find(({ name }) => name === capture?.function.name);
   if (call === undefined) return null;

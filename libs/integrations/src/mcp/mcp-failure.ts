@@ -7,8 +7,8 @@ import { BROKEN_OFF, TOO_LARGE } from './mcp-http.transport.js';
 /**
  * How an exchange with a server failed. `refused`: the response is an error. `session_lost`: the server no longer knows the session and did
  * nothing. `broken_off`: the server may have received the request, but no response arrived. `call_lost`: the same for a tool call, which may
- * have had its effect. `unusable`: the request was not sent, or the response cannot be parsed. After any of these except `refused`, the
- * connection must not be used again.
+ * have had its effect. `unusable`: the request was not sent, or its response is late, an HTTP error, too large or invalid. After any of these
+ * except `refused`, the connection must not be used again.
  */
 export type McpFailureKind = 'refused' | 'session_lost' | 'broken_off' | 'call_lost' | 'unusable';
 

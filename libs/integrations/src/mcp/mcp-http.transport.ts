@@ -23,14 +23,14 @@ export interface McpHttpPlace {
 
 /** JSON-RPC code of an error response that this transport makes if a stream ends without a response; from the range for implementations. */
 export const BROKEN_OFF = -32_099;
-/** The same for a response that exceeds a limit. A repetition would not help. */
+/** JSON-RPC code of the error response for a response that exceeds a limit. Another attempt would fail, too. */
 export const TOO_LARGE = -32_098;
 
 const GOODBYE_MS = 1_000;
 
 /**
  * Limits of a message. The client checks each entry of a list, such as `result.content`, against schemas: 50,000 wrong entries block the
- * process for about a second. Lists of entries are in the outer four levels, five in a batch; data and JSON Schemas are below them.
+ * process for about a second. Such lists, with their entries, are in the outer four levels (in a batch, only the lists); data and JSON Schemas are deeper.
  */
 const MESSAGE_LIMITS = { depth: 200, tokens: 250_000, outer: { depth: 4, tokens: 20_000 } };
 
@@ -102,8 +102,8 @@ function brokenOff({ id }: JSONRPCRequest): JSONRPCMessage {
 }
 
 /**
- * Fails a request whose response is too large before the client parses it. `respond` gets an error response to the request: otherwise the
- * client only detects that an event stream has ended, and may connect again.
+ * Before the client parses a response that is too large, passes `respond` an error response to the request. Otherwise the client only detects
+ * that an event stream has ended, and may connect again.
  */
 function watched(fetch: FetchLike, respond: (response: JSONRPCMessage) => void): FetchLike {
   return async (url, init) => {

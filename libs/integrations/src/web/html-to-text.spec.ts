@@ -81,7 +81,7 @@ describe('htmlToText', () => {
     expect((await text(html)).length).toBeLessThanOrEqual(html.length * 3);
   });
 
-  it('keeps the text of links whose URLs are too long together', async () => {
+  it('keeps only the text of links beyond the total length of URLs', async () => {
     const page = `https://example.com/${'x'.repeat(2_000)}/`;
     const { text: shown } = await htmlToText('<a href=y>z</a>'.repeat(60_000), page);
     expect(shown.length).toBeLessThan(3_000_000);

@@ -69,7 +69,7 @@ const caught = (write: Promise<unknown>) =>
   );
 
 describe('JobRun with several writers', () => {
-  it('rejects a refused write with the reason of the cancel', async () => {
+  it('rejects a write of a cancelled job with the reason for the cancellation', async () => {
     const { run, refuse } = scene(() =>
       Promise.resolve({ cancelRequested: true, externalUpdates: 0, reason: 'human_wait' }),
     );
@@ -109,7 +109,7 @@ describe('JobRun with several writers', () => {
     expect(stored.flatMap(names)).toEqual(['a:begun', 'a:ended']);
   });
 
-  it('sends writes that waited for the same write together and refuses them together', async () => {
+  it('batches the writes that waited for one write, and refuses the batch as a whole', async () => {
     const { run, writes, store, refuse } = scene();
     const first = run.commit({ events: [warning('a', '1')] });
     const starts = ['b', 'c'].map((node) => caught(run.commitUnlessCancelled({ events: [warning(node, 'start')] })));

@@ -128,8 +128,8 @@ export type ModelPart =
  * must pass `test/contracts/model.contract.ts`.
  *
  * Promises:
- * - A batch contains the parts of one read of the socket, or of several, or of a part of a large one, at least one part. `tool-calls` comes at
- *   most once, with complete calls, after all text. `finish` comes exactly once, as the last part; a stream without it throws.
+ * - A batch has at least one part. It may cover several reads of the socket, or a piece of one. `tool-calls` comes at most once, with complete
+ *   calls, after all text. `finish` comes exactly once, as the last part; a stream without it throws.
  * - However fast the server sends, other work of the process runs every few milliseconds, except while one long line is read.
  * - Every failure is a `ModelError`. Its `afterFirstByte` is true if the consumer may have received parts. The caller retries: a job emits
  *   events for a retry, and releases its slot for a long wait. The model never presents a partial response as complete.

@@ -7,7 +7,7 @@ const MARK = '[redacted]';
  * Longer than the shortest match of every pattern of a credential, so that the window contains a whole match even if a credential is split.
  */
 const WINDOW = 256;
-/** Maximum number of characters that are buffered as one possible secret. A longer run is released as marked text, so memory stays bounded. */
+/** Maximum number of characters that are buffered as one possible secret. A longer run is released, so memory stays bounded: `knownStream` redacts it. */
 const MAX_DELAYED_LENGTH = 16_384;
 
 /** Characters of a long text that are redacted at once, which can take 15 ms. */

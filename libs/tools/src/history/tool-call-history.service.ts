@@ -90,7 +90,7 @@ export class ToolCallHistory {
     filter: ToolCallFilter,
     { stillThere, onLost }: { readonly stillThere: StillThere; readonly onLost: () => Error },
   ): AsyncGenerator<readonly ToolCallRecord[], void> {
-    endTextsOfRequest(); // pages of any number follow each other
+    endTextsOfRequest(); // an export may have any number of pages
     await this.recordLook(principal, 'tool-calls-exported', { filter: this.shown(principal, filter) });
     const { workspaceId } = principal;
     let after: ToolCallPlace | null = null;

@@ -35,7 +35,7 @@ export interface ToolCallRecord extends Readonly<Pick<ToolCallRow, SameColumn>> 
   readonly finishedAt: number | null;
 }
 
-/** Approximate size of the texts of calls, in bytes. A call has at most 450 KB of them, so it is known early enough after the read. */
+/** Approximate size of the texts of calls, in bytes. A call has at most 450 KB of texts, so checking the size after the read is early enough. */
 export function sizeOf(rows: readonly ToolCallRecordRow[]): number {
   const texts = rows.flatMap((row) => [row.arguments, row.approvedArguments, row.executedArguments, row.result]);
   return texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);

@@ -106,7 +106,7 @@ describe('ToolFiles', () => {
     [{ ...artifact('a/..') }, 'name must be'],
     [{ ...artifact('a'), mime: undefined }, 'mime must be'],
     [{ ...artifact('a'), data: [1, 2] }, 'data must be'],
-  ])('refuses a file of another shape: %j', async (file, problem) => {
+  ])('refuses a file with an invalid field: %j', async (file, problem) => {
     await expect(filesOf('worker').put(file as NewFile)).rejects.toMatchObject({
       ...{ code: 'bad_request', message: expect.stringContaining(problem) },
     });

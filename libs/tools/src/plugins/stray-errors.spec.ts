@@ -14,7 +14,7 @@ describe('strayErrors', () => {
   const timer = 'Timeout._onTimeout (file:///srv/plugins/acme.mjs?plugin=0123456789abcdef:3:9)';
   const node = 'listOnTimeout (node:internal/timers:605:17)';
 
-  it('takes an error whose stack names a file of a plugin, and counts it', () => {
+  it('attributes an error to the plugin whose file its stack names, and counts it', () => {
     const seen: string[] = [];
     const leave = strayErrors.subscribe((plugin) => seen.push(plugin));
     expect(strayErrors.take(errorWith(timer, node))).toBe('acme.mjs');

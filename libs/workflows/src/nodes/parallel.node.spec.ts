@@ -122,7 +122,7 @@ describe('the branches of a parallel node', () => {
     await expect(record).rejects.toThrow('sibling failed');
   });
 
-  it('let the node wait while they wait for people', async () => {
+  it('keep the node waiting until people have decided their requests', async () => {
     const waiting = (id: string) => [{ type: 'waiting', interruptIds: [id], calls: [`${id}:1`] } as const];
     const { outcome, record } = await runNode(
       parallel({

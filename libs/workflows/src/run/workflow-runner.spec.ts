@@ -133,8 +133,8 @@ describe.each(Object.entries(shapes))('run of a %s of pure nodes', (_, sketch) =
   });
 });
 
-describe('run that lets other work of the process run', () => {
-  it('notices that its time is over meanwhile, although all its nodes hang', async () => {
+describe('WorkflowRunner', () => {
+  it('notices during a pause between nodes that the time limit has passed, even if all nodes hang', async () => {
     const timers: (() => void)[] = [];
     const after = jest.spyOn(systemClock, 'after').mockImplementation((_, fire) => {
       timers.push(fire);

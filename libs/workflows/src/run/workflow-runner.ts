@@ -97,7 +97,7 @@ export type RunnerOutcome =
   /** Another worker continues the run, or no worker does: the signal of the run has the reason. */
   | { readonly type: 'released' };
 
-/** The commands whose execution may take long before it first waits, because it evaluates expressions. */
+/** The commands that may evaluate expressions for a long time before their first `await`. */
 const working: ReadonlySet<RunCommand['type']> = new Set(['run', 'decide', 'list']);
 
 /** The dependencies of one lease's run of a workflow. */
@@ -110,7 +110,7 @@ export interface RunnerDependencies {
   readonly pauseMs: number;
   /** Reads which awaited requests and calls are settled. */
   readonly answersTo: (awaited: Awaited) => Promise<Answers>;
-  /** Absent: a slice of the process's time. */
+  /** Default: a new `TimeSlice`. */
   readonly slice?: Pick<TimeSlice, 'isOver' | 'nextTurn'>;
 }
 
@@ -126,7 +126,7 @@ export class WorkflowRunner {
   private readonly events: RunEvent[] = [];
   private readonly slice: Pick<TimeSlice, 'isOver' | 'nextTurn'>;
   private resume: (() => void) | undefined;
-  /** Something happened since the state was last looked at. */
+  /** Whether `wake` was called since the last pass of the loop began. */
   private isWoken = false;
   private result: RunResult | undefined;
   private isReleased = false;
@@ -188,8 +188,8 @@ export class WorkflowRunner {
   }
 
   /**
-   * Before a command that may take long, other work of the process runs if the slice is over. Commits may happen meanwhile: the engine, rebuilt from
-   * the rows of the earlier commands, returns this command again.
+   * If the time slice is over, waits one turn of the event loop before a long command. Commits may happen meanwhile; an engine that is rebuilt from
+   * the rows returns this command again.
    */
   private async execute(commands: readonly RunCommand[]): Promise<void> {
     for (const command of commands) {

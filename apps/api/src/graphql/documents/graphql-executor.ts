@@ -13,7 +13,7 @@ import { PreparationBudget } from './preparation-budget.js';
 import { argsOf, type GraphqlRequest, type PreparedOperation, prepareOperation } from './prepare-operation.js';
 
 const maxResults = 8;
-/** This many bytes of texts take about 1 ms from the database to the socket, without their serialization. */
+/** Bytes of texts that the process moves from the database to the socket in about 1 ms, without serialization. */
 const bytesPerMs = 200_000;
 
 /**
@@ -124,8 +124,7 @@ export class GraphqlExecutor {
   }
 
   /**
-   * Serializes a response. The time that this takes, and that the reading of its texts took, delays the user's next requests, never this
-   * response.
+   * Serializes a response. The time of reading its texts and of serializing it delays the user's next requests, never this response.
    */
   textOf(userId: string, response: object): string {
     this.budget.spend(userId, readBytes() / bytesPerMs);

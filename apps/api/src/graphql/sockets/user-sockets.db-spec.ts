@@ -34,7 +34,7 @@ describe('the limit of open connections of a user', () => {
     return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
   };
 
-  it('applies across three processes', async () => {
+  it('counts the connections of all processes together', async () => {
     const processes = [process(), process(), process()];
     const user = newId();
     const closes = await openAll(processes, user, 30);
