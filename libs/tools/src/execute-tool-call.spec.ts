@@ -211,6 +211,20 @@ describe('executeToolCall', () => {
     expect(failed.modelText).toBe('Error executing tool "x": bad [redacted]');
   });
 
+  it('keeps the result of a handler that returned before its call was aborted, although its redaction takes longer', async () => {
+    const job = new AbortController();
+    const redactor = {
+      redact: (text: string) => text,
+      redactLong: async (text: string) => {
+        job.abort(new Error('the job was cancelled'));
+        await new Promise(setImmediate);
+        return text;
+      },
+    };
+    const options = { redactor, signal: job.signal, effect: 'once' } as const;
+    expect(await run(() => 'sent', options)).toMatchObject({ status: 'completed', result: 'sent' });
+  });
+
   it('contains no part of a secret where a long error is truncated', async () => {
     const redactor = new Redactor([new Secret('sk-secret')]).of('w');
     const fail = () => {

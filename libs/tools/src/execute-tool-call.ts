@@ -57,24 +57,39 @@ async function settle(run: ToolRun): Promise<Settlement> {
   try {
     const args = validateArguments(tool, run.arguments);
     if (!args.ok) return failed('error', 'validation', args.message);
-    return await supervise(run, (signal) => handle(run, args.value, signal));
+    const ended = await supervise(run, (signal) => handle(run, args.value, signal));
+    return ended.status === 'returned' ? await keep(run, ended.text) : ended;
   } catch (error) {
     return thrown(run, error);
   }
 }
 
-async function handle(run: ToolRun, args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Settlement> {
+/** The handler has returned this text: a timeout or an abort no longer changes the outcome. */
+interface Returned {
+  readonly status: 'returned';
+  readonly text: string;
+}
+
+async function handle(run: ToolRun, args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Returned> {
   const value = await run.tool.handler?.(args, { ...run.context, signal });
-  const { durable: result, whole, bytes } = toKeptResult(await shownResult(run, toText(value)), run.context.callId);
+  return { status: 'returned', text: toText(value) };
+}
+
+async function keep({ redactor, context }: ToolRun, text: string): Promise<Settlement> {
+  const shown = toStorableText(redactor === undefined ? text : await redactor.redactLong(text));
+  const { durable: result, whole, bytes } = toKeptResult(shown, context.callId);
   return { status: 'completed', result, ...(whole === null ? {} : { whole, resultBytes: bytes }) };
 }
 
 /** The first of result, timeout and cancellation decides. The signal then aborts the handler, and a later result is ignored. */
-async function supervise(run: ToolRun, work: (signal: AbortSignal) => Promise<Settlement>): Promise<Settlement> {
+async function supervise(
+  run: ToolRun,
+  work: (signal: AbortSignal) => Promise<Returned>,
+): Promise<Settlement | Returned> {
   const { tool, clock, context } = run;
   const timeoutMs = tool.timeoutMs ?? run.defaultTimeoutMs;
   const controller = new AbortController();
-  const { promise, resolve } = Promise.withResolvers<Settlement>();
+  const { promise, resolve } = Promise.withResolvers<Settlement | Returned>();
   const timer = clock.after(timeoutMs, () => {
     resolve(failed('timed_out', 'timeout', `Handler timeout after ${timeoutMs}ms`));
     controller.abort(new DOMException(`Handler timeout after ${timeoutMs}ms`, 'TimeoutError'));
@@ -111,10 +126,6 @@ function failed(
   message: string,
 ): Settlement {
   return { status, failure: { phase, message } };
-}
-
-async function shownResult({ redactor }: ToolRun, text: string): Promise<string> {
-  return toStorableText(redactor === undefined ? text : await redactor.redactLong(text));
 }
 
 /** The reason is redacted before it is cut, so that the cut cannot leave half of a secret. */

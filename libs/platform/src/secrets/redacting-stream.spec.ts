@@ -81,6 +81,15 @@ describe('the redaction of a long text', () => {
     },
   );
 
+  it('hides keys in a row, and a known secret after a run that looks like a key', async () => {
+    const rows = `sk-${'K'.repeat(30)} password=${'P'.repeat(40)} `.repeat(3_000);
+    expect(await redactor.redactLong(rows)).toBe(redactor.redact(rows));
+    for (const before of [262_140, 262_144, 300_000]) {
+      const shown = await redactor.redactLong(`sk-${'K'.repeat(before)} ${keys[0]} ${'y'.repeat(70_000)}`);
+      expect(shown).not.toContain('vider/key');
+    }
+  });
+
   it('lets other work of the process run meanwhile', async () => {
     const order: string[] = [];
     setImmediate(() => order.push('other work'));

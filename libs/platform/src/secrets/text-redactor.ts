@@ -76,14 +76,12 @@ export class TextRedactor {
       push: (text) => {
         delayed += text;
         const known = this.findKnown(delayed);
-        const ranges = merge([...known.ranges, ...credentialsIn(delayed)]);
-        const cut = delayed.length > maxLength ? delayed.length : safeCut(delayed.length, known.begun, ranges);
+        const found = [...known.ranges, ...credentialsIn(delayed)];
+        const { ranges, cut } =
+          delayed.length > maxLength ? cutOfLong(delayed, known.begun, found) : safeCut(delayed, known.begun, found);
         const shown = delayed.slice(0, cut);
         delayed = delayed.slice(cut);
-        return cutOut(
-          shown,
-          ranges.filter((range) => range.end <= cut),
-        );
+        return cutOut(shown, upTo(cut, ranges));
       },
       end: () => {
         const rest = this.redact(delayed);
@@ -146,10 +144,31 @@ export class TextRedactor {
   }
 }
 
-/** The position up to which text can be released: never inside a secret, and never after the beginning of a secret that is still arriving. */
-function safeCut(length: number, begun: number, ranges: readonly SecretRange[]): number {
-  const cut = Math.max(0, Math.min(length - WINDOW, begun));
-  return ranges.find((range) => range.from < cut && range.end > cut)?.from ?? cut;
+interface Cut {
+  /** In order and without overlap. */
+  readonly ranges: readonly SecretRange[];
+  /** The position up to which text can be released. */
+  readonly cut: number;
+}
+
+/** Cuts never inside a secret, and never after the beginning of a secret that is still arriving. */
+function safeCut({ length }: string, begun: number, found: SecretRange[]): Cut {
+  const ranges = merge(found);
+  let cut = Math.max(0, Math.min(length - WINDOW, begun));
+  // The beginning of a range may be inside of an earlier one.
+  for (const { from, end } of ranges.toReversed()) if (from < cut && end > cut) cut = from;
+  return { ranges, cut };
+}
+
+/** Cuts before a known secret that begins near the end; one that begins earlier is redacted as far as it has arrived. */
+function cutOfLong({ length }: string, begun: number, found: SecretRange[]): Cut {
+  if (begun > length / 2) return { ranges: merge(found), cut: begun };
+  return { ranges: merge([...found, { from: begun, start: begun, end: length }]), cut: length };
+}
+
+/** The parts of the ranges before `cut`. */
+function upTo(cut: number, ranges: readonly SecretRange[]): readonly SecretRange[] {
+  return ranges.flatMap((range) => (range.start < cut ? [{ ...range, end: Math.min(range.end, cut) }] : []));
 }
 
 function merge(ranges: SecretRange[]): SecretRange[] {
