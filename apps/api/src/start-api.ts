@@ -138,7 +138,7 @@ function prepare(app: NestExpressApplication, { config, metrics, logger }: Platf
     requestIdMiddleware,
     drainRestMiddleware(turns, systemClock),
     refusalsMiddleware({ metrics, logger }),
-    unsentResponsesMiddleware(app.get(TextsInMemory), config.values.SLOW_VIEWER_MS),
+    unsentResponsesMiddleware(app.get(TextsInMemory), 4 * config.values.SLOW_VIEWER_MS),
     noStoreMiddleware,
     helmet(),
   );

@@ -10,7 +10,7 @@ import {
   type SecretPlace,
   systemClock,
   type TextRedactor,
-  TimeSlice,
+  timeSlice,
 } from '#platform';
 
 import { ProviderBreakers } from './breakers/provider-breakers.js';
@@ -215,9 +215,8 @@ async function cleanCalls(
   signal: AbortSignal,
 ): Promise<readonly RequestedCall[]> {
   const clean: RequestedCall[] = [];
-  const slice = new TimeSlice();
   for (const call of calls) {
-    if (slice.isOver) await slice.nextTurn();
+    if (timeSlice.isOver) await timeSlice.nextTurn();
     signal.throwIfAborted();
     const name = await redactLong(call.name, redactor);
     clean.push({ ...call, name, arguments: await cleanJson(call.arguments, redactor) });
@@ -235,10 +234,9 @@ const PIECE_LENGTH = 65_536;
 async function redactLong(text: string, redactor: KnownRedactor): Promise<string> {
   if (text.length <= PIECE_LENGTH) return redactor.redactKnown(text);
   const stream = redactor.knownStream();
-  const slice = new TimeSlice();
   let shown = '';
   for (let at = 0; at < text.length; at += PIECE_LENGTH) {
-    if (slice.isOver) await slice.nextTurn();
+    if (timeSlice.isOver) await timeSlice.nextTurn();
     shown += stream.push(text.slice(at, at + PIECE_LENGTH));
   }
   return shown + stream.end();

@@ -42,7 +42,7 @@ export { type Storable, toStorable, toStorableText } from './to-storable.js';
 export { Leases, type LeaseLoss, type LeasesOptions } from './leases.js';
 export { assertReadable, countTextsFor, endTextsOfRequest, readBytes, TextsInMemory } from './texts-in-memory.js';
 export { TimedCache } from './timed-cache.js';
-export { mapInSlices, TimeSlice } from './time-slice.js';
+export { mapInSlices, TimeSlice, timeSlice } from './time-slice.js';
 export { toSlug } from './to-slug.js';
 export { unlessAborted } from './unless-aborted.js';
 export { GroupWriter, type GroupWriterOptions, type WriteBatch } from './postgres/group-writer.js';

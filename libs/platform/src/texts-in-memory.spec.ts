@@ -56,6 +56,32 @@ describe('TextsInMemory', () => {
     read('one more', mebibyte);
   });
 
+  it('disconnects the client that has left a complete response unread for longest when 512 MiB wait', () => {
+    const texts = new TextsInMemory();
+    const disconnected: number[] = [];
+    for (let user = 0; user < 8; user += 1) {
+      const request = texts.open(`user ${user}`);
+      request.run(() => {
+        assertReadable(64 * mebibyte);
+      });
+      if (user > 0) request.complete(() => disconnected.push(user));
+    }
+    texts.open('one more').run(() => {
+      assertReadable(64 * mebibyte);
+      expect(disconnected).toEqual([1]);
+    });
+  });
+
+  it('refuses every read of a request whose client has disconnected', () => {
+    const request = new TextsInMemory().open('a user');
+    request.end();
+    expect(() => {
+      request.run(() => {
+        assertReadable(1);
+      });
+    }).toThrow('disconnected');
+  });
+
   it('stops counting when the response becomes a stream', () => {
     const texts = new TextsInMemory();
     const stream = texts.open('a user');

@@ -44,7 +44,7 @@ export function readBytes(): number {
 
 /** Ends the count of the current request, because it continues as a stream, which has a limit of its own for unsent bytes. */
 export function endTextsOfRequest(): void {
-  current.getStore()?.end();
+  current.getStore()?.stream();
 }
 
 /** Counts the current request for this user. Call it before the request reads texts. */
@@ -57,15 +57,22 @@ export function countTextsFor(userId: string): void {
 export class TextsInMemory {
   private total = 0;
   private readonly byUser = new Map<string, number>();
+  /** Requests whose complete responses the clients have not read yet, in the order of their completion. */
+  readonly unread = new Map<RequestTexts, () => void>();
 
   /** Begins a request. */
   open(userId = ''): RequestTexts {
     return new RequestTexts(this, userId);
   }
 
-  /** Throws `rate_limited`. */
+  /** Throws `rate_limited`. If the process has no room, disconnects clients that have not read their complete responses, the oldest first. */
   assertRoom(userId: string, bytes: number): void {
     if (bytes + (this.byUser.get(userId) ?? 0) > userLimit.value) throw rateLimited(userLimit, retryAfterSeconds);
+    for (const [request, disconnect] of this.unread) {
+      if (bytes + this.total <= processLimit.value) break;
+      request.end();
+      disconnect();
+    }
     if (bytes + this.total > processLimit.value) throw rateLimited(processLimit, retryAfterSeconds);
   }
 
@@ -80,7 +87,7 @@ export class TextsInMemory {
 /** The texts of one request, until its response has been sent. */
 export class RequestTexts {
   bytes = 0;
-  private isOver = false;
+  private state: 'counted' | 'streams' | 'over' = 'counted';
 
   /** `userId`: set again when the caller is known; callers without a credential share one limit. */
   constructor(
@@ -93,16 +100,33 @@ export class RequestTexts {
     return current.run(this, work);
   }
 
+  /** Throws `rate_limited`, and `unavailable` if the client has disconnected. */
   add(bytes: number): void {
-    if (this.isOver) return;
+    if (this.state === 'over') throw new AppError({ code: 'unavailable', message: 'The client has disconnected' });
+    if (this.state === 'streams') return;
     if (this.bytes + bytes > freeBytes) this.all.assertRoom(this.userId, bytes);
     this.bytes += bytes;
     this.all.change(this.userId, bytes);
   }
 
-  /** Call it when the response has been sent, or will not be. May be called again. */
+  /** Call it when the response is complete. `disconnect` is called if another request needs the room. */
+  complete(disconnect: () => void): void {
+    if (this.bytes > 0) this.all.unread.set(this, disconnect);
+  }
+
+  /** Call it when the response has been sent, or the client has disconnected. May be called again. */
   end(): void {
-    this.isOver = true;
+    this.free('over');
+  }
+
+  /** See `endTextsOfRequest`. */
+  stream(): void {
+    this.free('streams');
+  }
+
+  private free(state: 'streams' | 'over'): void {
+    this.state = state;
+    this.all.unread.delete(this);
     this.all.change(this.userId, -this.bytes);
     this.bytes = 0;
   }

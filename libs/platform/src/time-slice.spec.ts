@@ -45,6 +45,26 @@ describe('TimeSlice', () => {
   });
 });
 
+it('two tasks that share a TimeSlice continue in different turns of the event loop', async () => {
+  const clock = new ManualClock();
+  const slice = new TimeSlice(clock);
+  const order: string[] = [];
+  const work = async (name: string) => {
+    for (let step = 1; step <= 2; step += 1) {
+      if (slice.isOver) await slice.nextTurn();
+      order.push(`${name}${step}`);
+      clock.advance(10);
+    }
+  };
+  const markTurn = () => {
+    order.push('turn');
+    if (order.length < 20) setImmediate(markTurn);
+  };
+  setImmediate(markTurn);
+  await Promise.all([work('a'), work('b')]);
+  expect(order.join(' ')).toMatch(/^a1( turn)+ a2( turn)+ b1( turn)+ b2/);
+});
+
 describe('mapInSlices', () => {
   it('maps in order, and lets other work of the process run after each 10 ms', async () => {
     const clock = new ManualClock();

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type Principal } from '#auth';
-import { Config, systemClock, TimeSlice, toStorable } from '#platform';
+import { Config, systemClock, timeSlice, toStorable } from '#platform';
 import { readArguments, ToolCatalog, type WorkspaceTools } from '#tools';
 
 import { invalidApprovalInput, replayUnderWay } from '../approvals.errors.js';
@@ -57,10 +57,9 @@ export class PolicyReplayService {
     const current = (await this.policies.find(principal))?.policy ?? draft;
     const tools = await this.catalog.of(workspaceId);
     const started = systemClock.monotonic();
-    const slice = new TimeSlice();
     let replay = newReplay();
     for await (const call of this.lastOf(workspaceId, lastCalls)) {
-      if (slice.isOver) await slice.nextTurn();
+      if (timeSlice.isOver) await timeSlice.nextTurn();
       if (systemClock.monotonic() - started > longestMs) return { ...replay, isComplete: false };
       replay = tally(replay, {
         call,

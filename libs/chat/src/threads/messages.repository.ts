@@ -19,11 +19,13 @@ export class MessagesRepository {
   /** Throws `too_large`. */
   findManyInScope(scope: Scope, ids: readonly string[]): Promise<Message[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
+      const where = { AND: [readable(scope), { id: { in: [...ids] } }] };
+      const found = await tx.message.findMany({ where, select: { id: true } });
       const [size] = await tx.$queryRaw<{ bytes: number | null }[]>`
         SELECT sum(octet_length(content::text))::float8 AS bytes FROM message
-         WHERE workspace_id = ${scope.workspaceId}::uuid AND id = ANY(${[...ids]}::uuid[])`;
+         WHERE workspace_id = ${scope.workspaceId}::uuid AND id = ANY(${found.map(({ id }) => id)}::uuid[])`;
       assertReadable(size?.bytes ?? 0);
-      const rows = await tx.message.findMany({ where: { AND: [readable(scope), { id: { in: [...ids] } }] } });
+      const rows = await tx.message.findMany({ where });
       return rows.map(toMessage);
     });
   }

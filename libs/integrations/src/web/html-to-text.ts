@@ -1,6 +1,6 @@
 import { Parser } from 'htmlparser2';
 
-import { TimeSlice } from '#platform';
+import { timeSlice } from '#platform';
 
 /** A page as text. */
 export interface ReadablePage {
@@ -48,9 +48,8 @@ export async function htmlToText(html: string, url: string): Promise<ReadablePag
       reader.close(name);
     },
   });
-  const slice = new TimeSlice();
   for (let at = 0; at < html.length && !reader.isTooDeep; at += SLICE) {
-    if (slice.isOver) await slice.nextTurn();
+    if (timeSlice.isOver) await timeSlice.nextTurn();
     parser.write(html.slice(at, at + SLICE));
   }
   if (!reader.isTooDeep) parser.end();

@@ -1,4 +1,4 @@
-import { TimeSlice } from '../time-slice.js';
+import { timeSlice } from '../time-slice.js';
 import { credentialsIn, cutCredential, type SecretRange } from './credential-shapes.js';
 import type { FoundSecrets, KnownSecrets } from './known-secrets.js';
 
@@ -57,10 +57,9 @@ export class TextRedactor {
   async redactLong(text: string): Promise<string> {
     if (text.length <= PIECE_LENGTH) return this.redact(text);
     const stream = this.stream(MAX_SECRET_LENGTH);
-    const slice = new TimeSlice();
     let shown = '';
     for (let at = 0; at < text.length; at += PIECE_LENGTH) {
-      if (slice.isOver) await slice.nextTurn();
+      if (timeSlice.isOver) await timeSlice.nextTurn();
       shown += stream.push(text.slice(at, at + PIECE_LENGTH));
     }
     return shown + stream.end();

@@ -8,7 +8,7 @@ import {
   PrismaService,
   type PrismaTransaction,
   Queues,
-  TimeSlice,
+  timeSlice,
   toSlug,
   toStorable,
 } from '#platform';
@@ -108,13 +108,12 @@ export class Changes {
     const counts = new Map<string, TriggerCounts>();
     const evaluated: string[] = [];
     const start = performance.now();
-    const slice = new TimeSlice();
     for (const change of open) {
       const changeStart = performance.now();
       if (evaluated.length > 0 && changeStart - start > messageMs) break;
       const depth = await this.depthOf(tx, workspaceId, change);
       for (const evaluation of index.evaluate(toDocumentChange(change))) {
-        if (slice.isOver) await slice.nextTurn();
+        if (timeSlice.isOver) await timeSlice.nextTurn();
         const now = performance.now();
         const isLate = evaluation.fires && now - changeStart > changeMs;
         const isCircle = evaluation.fires && depth >= longestChain && evaluation.trigger.definition.start !== null;

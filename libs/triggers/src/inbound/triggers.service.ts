@@ -7,7 +7,7 @@ import {
   type PageRequest,
   PrismaService,
   type PrismaTransaction,
-  TimeSlice,
+  timeSlice,
   toStorable,
 } from '#platform';
 import { lockWorkspace, recordChange } from '#tools';
@@ -227,10 +227,9 @@ async function toMatches(
   const size = JSON.stringify(event).length;
   const matches: TriggerMatch[] = [];
   const start = performance.now();
-  const slice = new TimeSlice();
   let characters = 0;
   for (const evaluation of evaluations) {
-    if (slice.isOver) await slice.nextTurn();
+    if (timeSlice.isOver) await timeSlice.nextTurn();
     if (evaluation.fires) characters += size;
     const isOver = characters > maxTested || performance.now() - start > testMs;
     if (evaluation.fires && isOver) matches.push({ ...evaluation, problem: notShown, delivery: null, input: null });

@@ -1,5 +1,5 @@
 import { Draining, endsJob, type JobRun } from '#jobs';
-import { systemClock, type Timer, TimeSlice } from '#platform';
+import { systemClock, type Timer, type TimeSlice, timeSlice } from '#platform';
 
 import { LIMITS } from '../definition/limits.js';
 import { isFinished, type NodeRunRow } from '../engine/node-run.js';
@@ -110,7 +110,7 @@ export interface RunnerDependencies {
   readonly pauseMs: number;
   /** Reads which awaited requests and calls are settled. */
   readonly answersTo: (awaited: Awaited) => Promise<Answers>;
-  /** Default: a new `TimeSlice`. */
+  /** Default: `timeSlice`, which all work of the process shares. */
   readonly slice?: Pick<TimeSlice, 'isOver' | 'nextTurn'>;
 }
 
@@ -132,7 +132,7 @@ export class WorkflowRunner {
   private isReleased = false;
 
   constructor(private readonly dependencies: RunnerDependencies) {
-    const { plan, context, budget, pauseMs, engine, answersTo, slice = new TimeSlice() } = dependencies;
+    const { plan, context, budget, pauseMs, engine, answersTo, slice = timeSlice } = dependencies;
     const { wake } = this;
     this.slice = slice;
     this.limits = new BudgetWatch(budget, context.run, { workflowName: plan.graph.name, pauseMs, wake });

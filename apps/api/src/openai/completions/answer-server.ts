@@ -6,7 +6,7 @@ import type { Response } from 'express';
 import { scopeOf } from '#auth';
 import { ViewerAccess } from '#auth/api';
 import { EventFeed, type FeedItem, JobStopper } from '#jobs';
-import { type Clock, systemClock, type Timer, TimeSlice } from '#platform';
+import { type Clock, systemClock, type Timer, timeSlice } from '#platform';
 
 import { serverBusy } from '../../errors/to-openai-reply.js';
 import { SseWriter } from '../../streams/sse-writer.js';
@@ -173,9 +173,8 @@ async function takeAll(
   session: ResponseSession,
 ): Promise<readonly AnswerPart[] | undefined> {
   const steps = reader.take(item);
-  const slice = new TimeSlice();
   for (;;) {
-    if (slice.isOver) await slice.nextTurn();
+    if (timeSlice.isOver) await timeSlice.nextTurn();
     if (session.isStopped) return undefined;
     const step = steps.next();
     if (step.done === true) return step.value;
