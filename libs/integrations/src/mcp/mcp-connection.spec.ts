@@ -134,8 +134,8 @@ describe.each(['2025', '2026'] as const)('a connection to a server with an MCP r
 
   it('fails a call with the reason when its response has too many entries', async () => {
     const one = await open({ era });
-    expect(await call(one, 'many', { args: { entries: 15_000 } })).toMatchObject({ content: [{ type: 'text' }] });
-    await expect(call(one, 'many', { args: { entries: 25_000 } })).rejects.toThrow('more than 20000 JSON tokens');
+    expect(await call(one, 'many', { args: { entries: 9_000 } })).toMatchObject({ content: [{ type: 'text' }] });
+    await expect(call(one, 'many', { args: { entries: 25_000 } })).rejects.toThrow('more than 10000 JSON tokens');
     expect(await call(one, 'echo', { args: { text: 'hi' } })).toMatchObject({
       content: [{ type: 'text', text: 'hi' }],
     });

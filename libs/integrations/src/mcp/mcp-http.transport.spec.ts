@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 
 import { McpHttpTransport, MessageScan, TOO_LARGE } from './mcp-http.transport.js';
 
-/** 15,000 tokens: two of them exceed the limit of the outer levels of a message. */
-const list = `[${'1,'.repeat(15_000)}1]`;
+/** 7,500 tokens: two of them exceed the limit of the outer levels of a message. */
+const list = `[${'1,'.repeat(7_500)}1]`;
 
 /** Whether a response with these chunks exceeds the limits. */
 const exceeds = (isStream: boolean, ...chunks: readonly string[]) => {
@@ -40,6 +40,8 @@ describe('the limits of a message of an MCP server', () => {
   it('count only the fields `data` of an event stream', () => {
     const deep = `${'['.repeat(201)}${']'.repeat(201)}`;
     expect(exceeds(true, `\ufeffdata: ${deep}\n\n`)).toBe(true);
+    expect(exceeds(true, ...Array.from(`data:${deep}\n\n`))).toBe(true);
+    expect(exceeds(true, `d[[[[[\ndata: ${list}${list}\n\n`)).toBe(true);
     expect(exceeds(true, `: ${']'.repeat(500)}\ndata: ${deep}\n\n`)).toBe(true);
     expect(exceeds(true, `: ${deep}\nid: ${deep}\ndata: []\n\n`)).toBe(false);
   });
@@ -53,7 +55,7 @@ describe('the limits of a message of an MCP server', () => {
     const result = (content: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, result: content });
     expect(exceeds(false, result({ tools: Array(200).fill(tool) }))).toBe(false);
     expect(exceeds(false, result({ content: [], structuredContent: { rows } }))).toBe(false);
-    expect(exceeds(false, result({ content: Array(10_001).fill({}) }))).toBe(true);
+    expect(exceeds(false, result({ content: Array(5_001).fill({}) }))).toBe(true);
   });
 });
 

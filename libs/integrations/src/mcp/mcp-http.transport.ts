@@ -5,8 +5,9 @@ import {
   type JSONRPCRequest,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
+import { LRUCache } from 'lru-cache';
 
-import { defined, JsonScan, OutboundError, systemClock } from '#platform';
+import { JsonScan, OutboundError, systemClock } from '#platform';
 
 /** A call in flight. */
 export interface CallInFlight {
@@ -27,12 +28,13 @@ export const BROKEN_OFF = -32_099;
 export const TOO_LARGE = -32_098;
 
 const GOODBYE_MS = 1_000;
+const MAX_REQUESTS = 1_000;
 
 /**
- * Limits of a message. The client checks each entry of a list, such as `result.content`, against schemas: 50,000 wrong entries block the
- * process for about a second. Such lists, with their entries, are in the outer four levels (in a batch, only the lists); data and JSON Schemas are deeper.
+ * Limits of a message. The client checks each entry of a list, such as `result.content`, against schemas: 5,000 wrong entries block the
+ * process for 0.2 s. Such lists, with their entries, are in the outer four levels (in a batch, only the lists); data and JSON Schemas are deeper.
  */
-const MESSAGE_LIMITS = { depth: 200, tokens: 250_000, outer: { depth: 4, tokens: 20_000 } };
+const MESSAGE_LIMITS = { depth: 200, tokens: 250_000, outer: { depth: 4, tokens: 10_000 } };
 
 /**
  * The official client's transport over streamable HTTP, with two additions: a request whose stream ends without a response fails at once
@@ -40,6 +42,9 @@ const MESSAGE_LIMITS = { depth: 200, tokens: 250_000, outer: { depth: 4, tokens:
  * it. Finds calls by their idempotency key.
  */
 export class McpHttpTransport extends StreamableHTTPClientTransport {
+  /** Ends the HTTP requests of a JSON-RPC request, also those that resume its stream. Only the most recent requests can be in flight. */
+  private readonly stops = new LRUCache<JSONRPCRequest['id'], AbortController>({ max: MAX_REQUESTS });
+
   private constructor(
     place: McpHttpPlace,
     private readonly calls: ReadonlyMap<string, CallInFlight>,
@@ -55,8 +60,9 @@ export class McpHttpTransport extends StreamableHTTPClientTransport {
 
   /** Opens no connection yet. `calls` is searched by the header `Idempotency-Key` of each request. */
   static to(place: McpHttpPlace, calls: ReadonlyMap<string, CallInFlight>): McpHttpTransport {
-    const fetch = watched(place.fetch, (response) => {
-      transport.onmessage?.(response);
+    const fetch = watched(place.fetch, (id, { message }) => {
+      transport.onmessage?.({ jsonrpc: '2.0', id, error: { code: TOO_LARGE, message } });
+      transport.stops.get(id)?.abort();
     });
     const transport: McpHttpTransport = new McpHttpTransport(place, calls, fetch);
     return transport;
@@ -80,10 +86,12 @@ export class McpHttpTransport extends StreamableHTTPClientTransport {
     if (Array.isArray(message) || !isJSONRPCRequest(message) || typeof message.id !== 'number') {
       return super.send(message, options);
     }
-    const requestSignal = options.requestSignal ?? this.calls.get(options.headers?.[KEY_HEADER] ?? '')?.signal;
+    const given = options.requestSignal ?? this.calls.get(options.headers?.[KEY_HEADER] ?? '')?.signal;
+    const stop = new AbortController();
+    this.stops.set(message.id, stop);
     return super.send(message, {
       ...options,
-      ...defined({ requestSignal }),
+      requestSignal: given === undefined ? stop.signal : AbortSignal.any([given, stop.signal]),
       onRequestStreamEnd: () => {
         this.onmessage?.(brokenOff(message));
       },
@@ -102,20 +110,20 @@ function brokenOff({ id }: JSONRPCRequest): JSONRPCMessage {
 }
 
 /**
- * Before the client parses a response that is too large, passes `respond` an error response to the request. Otherwise the client only detects
- * that an event stream has ended, and may connect again.
+ * Before the client parses a response that is too large, calls `refuse` with the id of the request. Otherwise the client only detects that an
+ * event stream has ended, and connects again. The client reads only the status of a failed response.
  */
-function watched(fetch: FetchLike, respond: (response: JSONRPCMessage) => void): FetchLike {
+function watched(fetch: FetchLike, refuse: (id: JSONRPCRequest['id'], error: OutboundError) => void): FetchLike {
   return async (url, init) => {
     const response = await fetch(url, init);
-    if (response.body === null) return response;
+    if (response.body === null || !response.ok) return response;
     const { status, headers } = response;
     const type = headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase();
     // The client reads every response to a GET as an event stream.
     const messages = new MessageScan(type === 'text/event-stream' || init?.method === 'GET');
     const tooLarge = (error: OutboundError) => {
       const id = requestIdIn(init?.body);
-      if (id !== undefined) respond({ jsonrpc: '2.0', id, error: { code: TOO_LARGE, message: error.message } });
+      if (id !== undefined) refuse(id, error);
     };
     return new Response(observed(response.body, { tooLarge, messages }), { status, headers });
   };
@@ -136,8 +144,9 @@ export class MessageScan {
   private scan = new JsonScan(MESSAGE_LIMITS);
   /** Bytes of the current line so far. */
   private lineBytes = 0;
-  /** Whether the current line may be a field `data`. */
-  private isData = true;
+  /** The beginning of the current line of a stream, as long as it may be the name of a field. */
+  private name = '';
+  private isFirstLine = true;
   private isAfterCr = false;
 
   constructor(private readonly isStream: boolean) {}
@@ -161,17 +170,33 @@ export class MessageScan {
     if (this.lineBytes === 0) this.scan = new JsonScan(MESSAGE_LIMITS);
     this.scan.endLine();
     this.lineBytes = 0;
+    this.name = '';
+    this.isFirstLine = false;
   }
 
   private add(bytes: Uint8Array): void {
-    if (this.isStream && this.lineBytes === 0) this.isData = bytes[0] === D || bytes[0] === BOM;
     this.lineBytes += bytes.length;
-    const exceeded = this.isData ? this.scan.push(bytes) : null;
+    const exceeded = this.scan.push(this.isStream ? this.dataOf(bytes) : bytes);
     if (exceeded === null) return;
     const message = `The server's response is larger than allowed: a message has more than ${limitTexts[exceeded]}.`;
     throw new OutboundError({ code: 'outbound_too_large', message });
   }
+
+  /** The bytes that belong to the value of a field `data`. */
+  private dataOf(bytes: Uint8Array): Uint8Array {
+    const first = this.name === '' ? bytes[0] : this.name.charCodeAt(0);
+    const begin = this.isFirstLine && first === BOM.charCodeAt(0) ? BOM.length + DATA.length : DATA.length;
+    const taken = bytes.subarray(0, begin - this.name.length);
+    this.name += Buffer.from(taken).toString('latin1');
+    const isData = this.name === DATA || this.name === BOM + DATA;
+    return isData ? bytes.subarray(taken.length) : NO_BYTES;
+  }
 }
+
+const NO_BYTES = new Uint8Array();
+
+/** The name of the only field that contains a part of a message, and the byte order mark that a stream may begin with. */
+const [DATA, BOM] = ['data:', '\xef\xbb\xbf'];
 
 const { depth, tokens, outer } = MESSAGE_LIMITS;
 const limitTexts = {
@@ -182,8 +207,6 @@ const limitTexts = {
 
 const LF = 0x0a;
 const CR = 0x0d;
-/** The first byte of `data`, and of the byte order mark that a stream may begin with. */
-const [D, BOM] = [0x64, 0xef];
 
 interface Observer {
   readonly tooLarge: (error: OutboundError) => void;
