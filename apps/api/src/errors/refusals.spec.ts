@@ -25,14 +25,24 @@ async function refuse(clock: ManualClock) {
     noteRefusal(response, request.path.slice('/hooks/'.length));
     response.status(401).send('Unauthorized');
   });
+  app.use('/graphql', (_, response) => {
+    response.status(401).send('Unauthorized');
+  });
   const listening = app.listen(0, '127.0.0.1');
   server = listening;
   await new Promise((resolve) => listening.once('listening', resolve));
   const { port } = listening.address() as AddressInfo; // it listens on a port
-  return { url: `http://127.0.0.1:${port}/hooks`, lines };
+  const origin = `http://127.0.0.1:${port}`;
+  return { origin, url: `${origin}/hooks`, lines };
 }
 
 describe('refusalsMiddleware', () => {
+  it('logs the API and the path of a request that a mounted middleware refuses', async () => {
+    const { origin, lines } = await refuse(new ManualClock());
+    await fetch(`${origin}/graphql?query=x`);
+    expect(lines).toMatchObject([{ api: 'graphql', path: '/graphql' }]);
+  });
+
   it('logs the reason of a refused request, and at most one line of a kind in ten seconds', async () => {
     const clock = new ManualClock();
     const { url, lines } = await refuse(clock);

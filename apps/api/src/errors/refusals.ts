@@ -28,7 +28,9 @@ export function refusalsMiddleware({ metrics, logger, clock = systemClock }: Ref
   const note = (request: Request, response: Response) => {
     const { statusCode: status } = response;
     if (!refused.has(status)) return;
-    const api = apiOf(request.path);
+    // Nest mounts the middleware of GraphQL at `/graphql`, where `request.path` is `/`.
+    const path = request.originalUrl.split('?', 1)[0] ?? '';
+    const api = apiOf(path);
     count.inc({ api, status });
     const now = clock.monotonic();
     const key = `${api} ${status}`;
@@ -38,7 +40,7 @@ export function refusalsMiddleware({ metrics, logger, clock = systemClock }: Ref
       return;
     }
     samples.set(key, { at: now, unlogged: 0 });
-    const { method, path, ip } = request;
+    const { method, ip } = request;
     const details = {
       api,
       status,
