@@ -40,7 +40,14 @@ export { SecretBox, type SecretPlace } from './secrets/secret-box.js';
 export { JsonScan, parseJson } from './json-scan.js';
 export { type Storable, toStorable, toStorableText } from './to-storable.js';
 export { Leases, type LeaseLoss, type LeasesOptions } from './leases.js';
-export { assertReadable, countTextsFor, endTextsOfRequest, readBytes, TextsInMemory } from './texts-in-memory.js';
+export {
+  assertReadable,
+  countTextsFor,
+  endTextsOfRequest,
+  readBytes,
+  TextsInMemory,
+  textsTooLarge,
+} from './texts-in-memory.js';
 export { TimedCache } from './timed-cache.js';
 export { mapInSlices, TimeSlice, timeSlice } from './time-slice.js';
 export { toSlug } from './to-slug.js';

@@ -30,11 +30,14 @@ const current = new AsyncLocalStorage<RequestTexts>();
  */
 export function assertReadable(bytes: number): void {
   const request = current.getStore();
-  if (bytes + (request?.bytes ?? 0) > requestBytes) {
-    const message = `The texts of this response have more than ${requestBytes / 1_048_576} MiB: request smaller pages or fewer fields`;
-    throw new AppError({ code: 'too_large', message });
-  }
+  if (bytes + (request?.bytes ?? 0) > requestBytes) throw textsTooLarge();
   request?.add(bytes);
+}
+
+/** A request reads more than 64 MiB of texts. */
+export function textsTooLarge(): AppError {
+  const message = `The texts of this response have more than ${requestBytes / 1_048_576} MiB: request smaller pages or fewer fields`;
+  return new AppError({ code: 'too_large', message });
 }
 
 /** The bytes of texts that the current request has read. */

@@ -4,8 +4,9 @@ import { execute, type ExecutionArgs, type ExecutionResult, type GraphQLError, K
 import { LRUCache } from 'lru-cache';
 
 import type { GraphqlContext } from '#auth/api';
-import { Config, readBytes, systemClock } from '#platform';
+import { assertReadable, Config, readBytes, systemClock, textsTooLarge } from '#platform';
 
+import { toRequestError } from '../to-public-error.js';
 import { AllowedOperations } from './allowed-operations.js';
 import type { Variables } from './coerce-variables.js';
 import { DocumentCache } from './document-cache.js';
@@ -57,6 +58,21 @@ function areSmall(variables: Variables | undefined): boolean {
       : Object.entries(value).every(([name, field]) => fits(name) && fits(field));
   };
   return fits(variables);
+}
+
+/** Below this many bytes of read texts, no response is large: it has each text at most 60 times. */
+const smallBytes = 65_536;
+
+/** Adds the texts that a response has several times, by aliases, to those that were read. Throws like `assertReadable`. */
+function assertCopiesFit(response: object): void {
+  const read = readBytes();
+  if (read > smallBytes) assertReadable(Math.max(0, lengthOf(response) - read));
+}
+
+function lengthOf(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce<number>((sum, member) => sum + lengthOf(member), 0);
 }
 
 /**
@@ -124,10 +140,20 @@ export class GraphqlExecutor {
   }
 
   /**
-   * Serializes a response. The time of reading its texts and of serializing it delays the user's next requests, never this response.
+   * Serializes a response, or the one that `refuse` makes if its texts exceed a limit. The time of reading its texts and of serializing it
+   * delays the user's next requests, never this response.
    */
-  textOf(userId: string, response: object): string {
+  textOf(userId: string, response: object, refuse: (error: GraphQLError) => object): string {
     this.budget.spend(userId, readBytes() / bytesPerMs);
-    return this.budget.charge(userId, () => JSON.stringify(response));
+    return this.budget.charge(userId, () => {
+      try {
+        assertCopiesFit(response);
+        return JSON.stringify(response);
+      } catch (error) {
+        // V8 throws it for a text of more than 512 Mi characters, which a response of control characters can have.
+        const isTooLong = error instanceof RangeError;
+        return JSON.stringify(refuse(toRequestError(isTooLong ? textsTooLarge() : error)));
+      }
+    });
   }
 }

@@ -8,6 +8,8 @@ const turnMs = 50;
 const msPerSecond = 100;
 /** How far below zero a user's budget may fall before known documents also wait, in ms. */
 const overdraftMs = 500;
+/** A user owes at most this much, so that a request waits for at most 10 s, in ms. */
+const maxDebtMs = 1_000;
 /** Work that takes at most this long is not charged, in ms. */
 const freeMs = 0.5;
 const maxWaiting = 50;
@@ -83,7 +85,7 @@ export class PreparationBudget {
 
   private debit(account: Account, tookMs: number): void {
     if (tookMs <= freeMs) return;
-    account.leftMs -= tookMs;
+    account.leftMs = Math.max(account.leftMs - tookMs, -maxDebtMs);
     if (account.turnMs === 0) this.clock.after(0, () => (account.turnMs = 0));
     account.turnMs += tookMs;
   }

@@ -63,12 +63,13 @@ export class GraphqlHttpMiddleware implements NestMiddleware {
     await readBody(request, userId);
     const requestId = requestIdOf(response);
     const context = this.contexts.make(who, { req: request, requestId, close: nothingToClose });
+    const toShown = (error: GraphQLError) => toPublicError(error, { requestId, logger: this.logger });
     return {
       context,
       tenant: workspaceId ?? userId,
       hasStatuses: isModern(request),
-      toPublicError: (error) => toPublicError(error, { requestId, logger: this.logger }),
-      toText: (result) => this.executor.textOf(userId, result),
+      toPublicError: toShown,
+      toText: (result) => this.executor.textOf(userId, result, (error) => ({ errors: [toShown(error)] })),
       allowedDocument: (id) => this.executor.allowedDocument(id),
     };
   }

@@ -176,8 +176,9 @@ export class SocketProtocol {
       if (!isWanted(connection, id)) return;
       const result = await request.run(() => this.executor.runArgs(prepared, args));
       if (!isWanted(connection, id)) return;
-      const payload = this.toPublic(context.requestId, result);
-      await outlet.send(request.run(() => this.executor.textOf(userId, { id, type: 'next', payload })));
+      const next = (shown: GraphqlResult) => ({ id, type: 'next', payload: this.toPublic(context.requestId, shown) });
+      const toText = () => this.executor.textOf(userId, next(result), (error) => next({ errors: [error] }));
+      await outlet.send(request.run(toText));
     } finally {
       request.end();
       slots.release();
