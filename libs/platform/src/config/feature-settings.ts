@@ -41,7 +41,10 @@ export const connectionSettings = {
     [2 ** 26, 2 ** 20, 2 ** 34],
     'Unsent bytes of all slow viewers of a process; over it, the slowest is disconnected.',
   ),
-  SLOW_VIEWER_MS: ms([30_000], 'How long the API waits for a slow viewer before it disconnects it; four times as long for a client that reads nothing of its response.'),
+  SLOW_VIEWER_MS: ms(
+    [30_000],
+    'How long the API waits for a slow viewer before it disconnects it; four times as long for a client that reads nothing of its response.',
+  ),
 };
 
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const;
